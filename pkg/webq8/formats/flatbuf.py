@@ -1,0 +1,119 @@
+"""Checked reading of flatbuffers by slot number, on top of the official runtime (which has no verifier of its own)."""
+
+import struct
+
+from flatbuffers import encode, packer
+from flatbuffers import number_types as nt
+from flatbuffers.table import Table as RawTable
+
+from webq8.errors import FormatError
+
+__all__ = ["Table", "root"]
+
+
+# struct codes of vector elements -> size; the codes are struct's
+_SIZES = {"B": 1, "b": 1, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "d": 8}
+_FLAGS = {
+    "B": nt.Uint8Flags,
+    "b": nt.Int8Flags,
+    "?": nt.BoolFlags,
+    "i": nt.Int32Flags,
+    "I": nt.Uint32Flags,
+    "q": nt.Int64Flags,
+    "Q": nt.Uint64Flags,
+    "d": nt.Float64Flags,
+}
+
+
+class Table:
+    """A table of a flatbuffer. `slot` is the field's position in the schema, counted from 0 (a union takes two)."""
+
+    __slots__ = ("_buf", "_raw", "_what")
+
+    def __init__(self, buf: memoryview, pos: int, what: str) -> None:
+        self._buf, self._what = buf, what
+        if not 0 < pos <= len(buf) - 4:
+            raise FormatError(f"{what}: an offset points outside of the file")
+        vtable = pos - encode.Get(packer.int32, buf, pos)
+        if not 0 <= vtable <= len(buf) - 4:
+            raise FormatError(f"{what}: a vtable lies outside of the file")
+        size = encode.Get(packer.uint16, buf, vtable)
+        if size < 4 or vtable + size > len(buf):
+            raise FormatError(f"{what}: a vtable is cut off")
+        self._raw = RawTable(buf, pos)
+
+    def _at(self, slot: int) -> int:
+        """The absolute position of a field, 0 where it is absent."""
+        offset: int = self._raw.Offset(4 + 2 * slot)
+        return self._raw.Pos + offset if offset else 0
+
+    def scalar(self, slot: int, code: str, default: int | float = 0) -> int | float:
+        at = self._at(slot)
+        if not at:
+            return default
+        try:
+            value: int | float = self._raw.Get(_FLAGS[code], at)
+        except struct.error:
+            raise FormatError(f"{self._what}: field {slot} is cut off") from None
+        return value
+
+    def integer(self, slot: int, code: str = "i", default: int = 0) -> int:
+        return int(self.scalar(slot, code, default))
+
+    def _follow(self, at: int) -> int:
+        try:
+            target: int = self._raw.Indirect(at)
+        except struct.error:
+            raise FormatError(f"{self._what}: an offset is cut off") from None
+        return target
+
+    def _vector(self, slot: int, size: int) -> tuple[int, int]:
+        """Start and length of a vector whose elements take `size` bytes."""
+        at = self._at(slot)
+        if not at:
+            return 0, 0
+        start = self._follow(at)
+        if start > len(self._buf) - 4:
+            raise FormatError(f"{self._what}: vector {slot} lies outside of the file")
+        length: int = encode.Get(packer.uint32, self._buf, start)
+        if start + 4 + length * size > len(self._buf):
+            raise FormatError(f"{self._what}: vector {slot} of {length} elements runs past the end of the file")
+        return start + 4, length
+
+    def vector(self, slot: int, code: str) -> tuple[int, ...]:
+        start, length = self._vector(slot, _SIZES[code])
+        return struct.unpack_from(f"<{length}{code}", self._buf, start)
+
+    def doubles(self, slot: int) -> tuple[float, ...]:
+        return tuple(float(v) for v in self.vector(slot, "d"))
+
+    def blob(self, slot: int) -> memoryview:
+        start, length = self._vector(slot, 1)
+        return self._buf[start : start + length]
+
+    def string(self, slot: int) -> str:
+        try:
+            return str(self.blob(slot), "utf-8")
+        except UnicodeDecodeError:
+            raise FormatError(f"{self._what}: field {slot} is not valid UTF-8") from None
+
+    def table(self, slot: int, what: str) -> "Table | None":
+        at = self._at(slot)
+        return Table(self._buf, self._follow(at), what) if at else None
+
+    def tables(self, slot: int, what: str) -> "list[Table]":
+        start, length = self._vector(slot, 4)
+        return [Table(self._buf, self._follow(start + 4 * i), f"{what} {i}") for i in range(length)]
+
+    def union(self, slot: int, what: str) -> "tuple[int, Table | None]":
+        """Type number (0 is NONE) and table of the union whose type field is `slot`."""
+        return self.integer(slot, "B"), self.table(slot + 1, what)
+
+
+def root(data: memoryview, identifier: bytes, what: str) -> Table:
+    """The root table, after its identifier (bytes 4 to 8) has been compared."""
+    if len(data) < 8:
+        raise FormatError(f"{what}: {len(data)} bytes are too few")
+    if bytes(data[4:8]) != identifier:
+        raise FormatError(f"{what}: identifier {bytes(data[4:8])!r} instead of {identifier!r}")
+    return Table(data, encode.Get(packer.uint32, data, 0), what)

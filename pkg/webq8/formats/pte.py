@@ -1,0 +1,272 @@
+"""ExecuTorch's `.pte` container: program flatbuffer `ET12`, extended header `eh00`, segments, execution plans.
+
+Each method becomes one flat graph: its delegates' graphs are spliced in, its kernel calls become calls like any other.
+Field numbers follow `schema/program.fbs` of the `executorch` package.
+"""
+
+import struct
+from dataclasses import dataclass
+
+from webq8.dtypes import ITEMSIZE, numel
+from webq8.errors import FormatError, Problem
+from webq8.formats.flatbuf import Table, root
+from webq8.formats.vkgraph import read_vkgraph
+from webq8.ir import Call, Graph, ListRef, Method, Program, Tensor, Value
+
+__all__ = ["read_pte"]
+
+_DTYPES = {
+    0: "uint8",
+    1: "int8",
+    2: "int16",
+    3: "int32",
+    4: "int64",
+    5: "float16",
+    6: "float32",
+    7: "float64",
+    11: "bool",
+}
+_HEADER = struct.Struct("<4sIQQ")  # magic, length, program size, segment base offset; the fourth field is newer
+_VULKAN = "VulkanBackend"
+
+
+def read_pte(data: bytes | bytearray | memoryview, name: str = "program") -> Program:
+    """Reads a whole file. `name` stands for it in messages.
+
+    Raises FormatError where the file is damaged. What is sound but not supported is listed in each method's `problems`.
+    """
+    return _Reader(memoryview(data).toreadonly().cast("B"), name).program()
+
+
+@dataclass
+class _Reader:
+    data: memoryview
+    name: str
+
+    def program(self) -> Program:
+        end, base = len(self.data), len(self.data)
+        if bytes(self.data[8:12]) == b"eh00" and len(self.data) >= 8 + _HEADER.size:
+            _, _, end, base = _HEADER.unpack_from(self.data, 8)
+            base = base or len(self.data)
+            if end > len(self.data) or base > len(self.data):
+                raise FormatError(
+                    f"{self.name}: the file is cut off: its header speaks of {max(end, base)} bytes, "
+                    f"there are {len(self.data)}"
+                )
+        self.flat = root(self.data[:end], b"ET12", self.name)
+        self.segments = []
+        for i, s in enumerate(self.flat.tables(4, f"{self.name}, segment")):
+            start, size = base + s.integer(0, "Q"), s.integer(1, "Q")
+            if start + size > len(self.data):
+                raise FormatError(
+                    f"{self.name}: the file is cut off: segment {i} ends at byte {start + size} of {len(self.data)}"
+                )
+            self.segments.append(self.data[start : start + size])
+        self.named = {
+            n.string(0): self._segment(n.integer(1, "I"), "named data")
+            for n in self.flat.tables(7, f"{self.name}, named data")
+        }
+        plans = self.flat.tables(1, f"{self.name}, method")
+        if not plans:
+            raise FormatError(f"{self.name}: the file holds no method")
+        methods = {}
+        for plan in plans:
+            method = _MethodReader(self, plan).method()
+            methods[method.name] = method
+        return Program(methods)
+
+    def _segment(self, index: int, what: str) -> memoryview:
+        if index >= len(self.segments):
+            raise FormatError(f"{self.name}: {what}: segment {index} does not exist (there are {len(self.segments)})")
+        return self.segments[index]
+
+    def named_data(self, key: str) -> memoryview:
+        if key not in self.named:
+            raise FormatError(f"{self.name}: named data {key!r} does not exist (external weights are not in this file)")
+        return self.named[key]
+
+    def constant(self, index: int, need: int, what: str) -> memoryview:
+        """The bytes of constant `index`, inline or in the constant segment."""
+        inline = self.flat.tables(2, f"{self.name}, constant")
+        segment = self.flat.table(5, f"{self.name}, constant segment")
+        if index < len(inline):
+            data = inline[index].blob(0)
+        elif segment is not None and index < len(offsets := segment.vector(1, "Q")):
+            data = self._segment(segment.integer(0, "I"), "constants")[offsets[index] :]
+        else:
+            raise FormatError(f"{self.name}: {what}: constant {index} does not exist")
+        if len(data) < need:
+            raise FormatError(f"{self.name}: {what}: {need} bytes are needed, constant {index} has {len(data)}")
+        return data[:need]
+
+    def delegate(self, table: Table, what: str) -> memoryview:
+        ref = table.table(1, what)
+        if ref is None:
+            raise FormatError(f"{self.name}: {what} has no data")
+        index = ref.integer(1, "I")
+        if ref.integer(0, "b") == 1:
+            return self._segment(index, what)
+        inline = self.flat.tables(3, f"{self.name}, delegate data")
+        if index >= len(inline):
+            raise FormatError(f"{self.name}: {what}: data {index} does not exist (there are {len(inline)})")
+        return inline[index].blob(0)
+
+
+class _MethodReader:
+    def __init__(self, file: _Reader, plan: Table) -> None:
+        self.file, self.plan = file, plan
+        self.name = plan.string(0)
+        self.what = f"{file.name}, method {self.name!r}"
+        self.values: list[Value] = []
+        self.calls: list[Call] = []
+        self.problems: list[Problem] = []
+        self.moved: dict[int, int] = {}  # value id -> the id it was moved from
+
+    def method(self) -> Method:
+        tables = self.plan.tables(2, f"{self.what}, value")
+        for i, table in enumerate(tables):
+            self.values.append(self._value(table, f"value {i}", len(tables)))
+        self.values = [self._resolve_list(v) for v in self.values]
+        chains = self.plan.tables(5, f"{self.what}, chain")
+        if len(chains) != 1:
+            self.problems.append(Problem("execution plan", "", f"{len(chains)} chains; one is supported"))
+        for chain in chains:
+            for i, instruction in enumerate(chain.tables(2, f"{self.what}, instruction")):
+                self._instruction(instruction, f"instruction {i}")
+        inputs = tuple(self._id(i, "inputs") for i in self.plan.vector(3, "i"))
+        outputs = tuple(self._id(i, "outputs") for i in self.plan.vector(4, "i"))
+        graph = Graph(tuple(self.values), tuple(self.calls), inputs, outputs)
+        return Method(self.name, graph, tuple(self.problems))
+
+    def _id(self, i: int, what: str) -> int:
+        if not 0 <= i < len(self.values):
+            raise FormatError(f"{self.what}: {what}: value {i} does not exist (there are {len(self.values)})")
+        return self.moved.get(i, i)
+
+    def _value(self, table: Table, node: str, count: int) -> Value:
+        kind, inner = table.union(0, f"{self.what}, {node}")
+        if kind in (0, 1):
+            return None
+        if inner is None:
+            raise FormatError(f"{self.what}: {node}: type {kind} without a value")
+        match kind:
+            case 2:
+                return inner.integer(0, "q")
+            case 3:
+                return bool(inner.scalar(0, "?"))
+            case 4:
+                return float(inner.scalar(0, "d"))
+            case 5:
+                return self._tensor(inner, node)
+            case 6:
+                return inner.string(0)
+            case 7:
+                return _IntList(inner.vector(0, "q"))
+            case 8:
+                return inner.doubles(0)
+            case 9:
+                return tuple(bool(b) for b in inner.vector(0, "?"))
+            case 10 | 11:
+                ids = inner.vector(0, "i")
+                if any(i >= count or i < -1 for i in ids):
+                    raise FormatError(f"{self.what}: {node}: a list names a value that does not exist")
+                return ListRef(ids)
+        raise FormatError(f"{self.what}: {node}: unknown type {kind}")
+
+    def _resolve_list(self, value: Value) -> Value:
+        """Lists of ints are stored as ids of int values."""
+        if not isinstance(value, _IntList):
+            return value
+        items = [self.values[self._id(i, "a list of ints")] for i in value]
+        ints = tuple(i for i in items if isinstance(i, int))
+        if len(ints) != len(items):
+            self.problems.append(Problem("a list of ints", "", "sizes that change from run to run are not supported"))
+        return ints
+
+    def _tensor(self, table: Table, node: str) -> Tensor | None:
+        code, shape = table.integer(0, "b"), table.vector(2, "i")
+        if any(s < 0 for s in shape):
+            raise FormatError(f"{self.what}: {node}: negative size in {list(shape)}")
+        if code not in _DTYPES:
+            self.problems.append(Problem(node, "", f"data type {code} is not supported"))
+            return None
+        if table.vector(3, "B") not in ((), tuple(range(len(shape)))):
+            self.problems.append(Problem(node, "", "a dim order other than row-major is not supported"))
+        if table.integer(8, "b"):
+            self.problems.append(Problem(node, "", "shapes that change from run to run are not supported"))
+        constant = table.integer(5, "I")
+        if not constant:
+            return Tensor(shape, _DTYPES[code])
+        if table.table(6, node) is not None:
+            self.problems.append(Problem(node, "", "a tensor with an initial state that changes is not supported"))
+            return Tensor(shape, _DTYPES[code])
+        need = numel(shape) * ITEMSIZE[_DTYPES[code]]
+        return Tensor(shape, _DTYPES[code], self.file.constant(constant, need, node))
+
+    def _instruction(self, table: Table, node: str) -> None:
+        kind, inner = table.union(0, f"{self.what}, {node}")
+        if inner is None:
+            raise FormatError(f"{self.what}: {node}: empty")
+        match kind:
+            case 1:
+                self._kernel_call(inner, node)
+            case 2:
+                self._delegate_call(inner, node)
+            case 3:
+                self.moved[self._id(inner.integer(1), node)] = self._id(inner.integer(0), node)
+            case 4:
+                self.problems.append(Problem(node, "", "control flow is not supported"))
+            case 5:
+                pass  # the planner works out lifetimes itself
+            case _:
+                raise FormatError(f"{self.what}: {node}: unknown instruction {kind}")
+
+    def _kernel_call(self, table: Table, node: str) -> None:
+        operators = self.plan.tables(6, f"{self.what}, operator")
+        index = table.integer(0)
+        if not 0 <= index < len(operators):
+            raise FormatError(f"{self.what}: {node}: operator {index} does not exist (there are {len(operators)})")
+        name, overload = operators[index].string(0), operators[index].string(1)
+        args = tuple(self._id(i, node) for i in table.vector(1, "i"))
+        if len(args) > 1 and args[-1] == args[-2]:  # `out` comes again as the returned value
+            args = args[:-1]
+        self.calls.append(Call(f"{name}.{overload}" if overload else name, args, node))
+
+    def _delegate_call(self, table: Table, node: str) -> None:
+        delegates = self.plan.tables(7, f"{self.what}, delegate")
+        index = table.integer(0)
+        if not 0 <= index < len(delegates):
+            raise FormatError(f"{self.what}: {node}: delegate {index} does not exist (there are {len(delegates)})")
+        delegate, where = delegates[index], f"delegate {index}"
+        if delegate.string(0) != _VULKAN:
+            reason = f"made for the backend {delegate.string(0)!r}; export with the Vulkan partitioner"
+            self.problems.append(Problem(where, "", reason))
+            return
+        blob = self.file.delegate(delegate, where)
+        graph = read_vkgraph(blob, f"{self.what}, {where}", self.file.named_data)
+        self.problems += [Problem(f"{where}, {p.node}", p.op, p.reason) for p in graph.problems]
+
+        args = tuple(self._id(i, node) for i in table.vector(1, "i"))
+        ours = dict(zip(graph.inputs + graph.outputs, args, strict=False))
+        if len(args) != len(graph.inputs) + len(graph.outputs) or len(ours) != len(args):
+            reason = f"{len(args)} arguments for {len(graph.inputs)} inputs and {len(graph.outputs)} outputs"
+            self.problems.append(Problem(where, "", f"{reason}; each must be a value of its own"))
+            return
+        base = len(self.values)
+        ids = [ours.get(i, base + i) for i in range(len(graph.values))]
+        for i, mine in ours.items():
+            self._same(graph.values[i], self.values[mine], f"{where}, value {i}")
+        self.values += [ListRef(tuple(ids[i] for i in v.ids)) if isinstance(v, ListRef) else v for v in graph.values]
+        for node_id, op, call_args in graph.calls:
+            self.calls.append(Call(op, tuple(ids[i] for i in call_args), f"{where}, node {node_id}"))
+
+    def _same(self, inner: Value, outer: Value, node: str) -> None:
+        if not isinstance(inner, Tensor) or not isinstance(outer, Tensor):
+            self.problems.append(Problem(node, "", "a delegate's inputs and outputs must be tensors"))
+        elif (inner.dtype, numel(inner.shape)) != (outer.dtype, numel(outer.shape)):
+            reason = f"{inner.dtype} {list(inner.shape)} inside, {outer.dtype} {list(outer.shape)} outside"
+            self.problems.append(Problem(node, "", reason))
+
+
+class _IntList(tuple[int, ...]):
+    """Ids of int values, until they are resolved."""

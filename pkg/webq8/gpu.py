@@ -1,0 +1,260 @@
+"""The browser: the only module that touches `js`.
+
+WebGPU objects, error scopes, loss, reading back, live counts, and fetching a file. Facts behind the code: a missing
+adapter is None or jsnull by Pyodide's version, so truth is tested; a device without requiredLimits stays at the
+defaults; invalid objects look like valid ones, so every creation and submit runs within error scopes; after a loss
+everything seems to succeed and only mapAsync rejects.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import js
+from pyodide.code import run_js
+from pyodide.ffi import JsException, can_run_sync, run_sync, to_js
+
+from webq8 import wgsl
+from webq8.errors import CannotBlock, DeviceError, DeviceLost, InputError, NoAdapter, ShaderError
+from webq8.ir import Plan, ProgramPlan, Slot
+from webq8.plan import Limits
+
+__all__ = ["Adapter", "Device", "Loaded", "block", "device", "fetch", "live"]
+
+_js = getattr(js, "webq8Replay", None) or run_js(files("webq8").joinpath("replay.js").read_text("utf-8"))
+_current: "Device | None" = None
+_requesting = asyncio.Lock()
+_LIMITS = {
+    "max_buffer_size": "maxBufferSize",
+    "max_storage_buffer_binding_size": "maxStorageBufferBindingSize",
+    "max_compute_workgroups_per_dimension": "maxComputeWorkgroupsPerDimension",
+}
+
+
+def _object(value: Any) -> Any:
+    """A JS object of a dict, its lists as arrays: the one way in which descriptors are made."""
+    return to_js(value, dict_converter=js.Object.fromEntries)
+
+
+def live() -> dict[str, int]:
+    """GPU buffers that webq8 holds, their bytes, and submits so far."""
+    return {name: int(getattr(_js.counts, name)) for name in ("buffers", "bytes", "submits")}
+
+
+class Adapter:
+    """What the browser tells of its GPU; `str()` is its name."""
+
+    def __init__(self, info: Any) -> None:
+        self.vendor, self.architecture = str(info.vendor), str(info.architecture)
+        self.device, self.description = str(info.device), str(info.description)
+        fallback = bool(getattr(info, "isFallbackAdapter", False))
+        self.software = fallback or "swiftshader" in f"{self.architecture} {self.description}".lower()
+
+    def __str__(self) -> str:
+        return (
+            " ".join(dict.fromkeys(p for p in (self.vendor, self.architecture, self.description) if p)) or "unnamed GPU"
+        )
+
+
+async def device() -> "Device":
+    """The page's device, requested once, and again after a loss.
+
+    Raises NoAdapter where the browser has no WebGPU, or no adapter for it.
+    """
+    global _current
+    async with _requesting:
+        if _current is None or _current.lost:
+            _current = await _request()
+        return _current
+
+
+async def _request() -> "Device":
+    gpu = getattr(js.navigator, "gpu", None)
+    if not gpu:
+        raise NoAdapter(
+            "this browser has no WebGPU here; use Chrome or Edge 123 or newer, Safari 26 or Firefox 141, "
+            "and a page served over https or from localhost"
+        )
+    adapter = await gpu.requestAdapter(_object({"powerPreference": "high-performance"}))
+    if not adapter:
+        raise NoAdapter(
+            "the browser has WebGPU but gives no adapter: check chrome://gpu, update the graphics driver, "
+            "or run Chromium with --enable-unsafe-webgpu --use-webgpu-adapter=swiftshader to compute on the CPU"
+        )
+    required = {name: getattr(adapter.limits, name) for name in _LIMITS.values()}
+    try:
+        raw = await adapter.requestDevice(_object({"requiredLimits": required}))
+    except JsException as e:
+        raise DeviceError(f"the adapter gives no device: {e}") from None
+    return Device(raw, Adapter(adapter.info))
+
+
+class Device:
+    """A GPUDevice with its pipelines, cached by WGSL text and overrides."""
+
+    def __init__(self, raw: Any, adapter: Adapter) -> None:
+        self.raw, self.adapter = raw, adapter
+        self.limits = Limits(**{ours: int(getattr(raw.limits, theirs)) for ours, theirs in _LIMITS.items()})
+        self.packed_dot = bool(js.navigator.gpu.wgslLanguageFeatures.has("packed_4x8_integer_dot_product"))
+        self._state = _js.watch(raw)
+        self._modules: dict[str, Any] = {}
+        self._layouts: dict[str, Any] = {}
+        self._pipelines: dict[tuple[Any, ...], asyncio.Future[Any]] = {}
+
+    @property
+    def lost(self) -> str:
+        """Why the device was lost; empty while it works."""
+        return str(self._state.lost) if self._state.lost else ""
+
+    async def guard(self, promise: Awaitable[Any], error: type[DeviceError] = DeviceError) -> Any:
+        """Awaits a promise of WebGPU; its rejection becomes `error`, or DeviceLost where that is the reason."""
+        try:
+            return await promise
+        except JsException as e:
+            if self.lost:
+                raise DeviceLost(f"the GPU device was lost ({self.lost}); load the program again") from None
+            raise error(str(e)) from None
+
+    def layout(self, k: wgsl.Kernel) -> Any:
+        if k.name not in self._layouts:
+            entries = [
+                {"binding": b.index, "visibility": js.GPUShaderStage.COMPUTE, "buffer": {"type": b.type}}
+                for b in k.bindings
+            ]
+            self._layouts[k.name] = self.raw.createBindGroupLayout(_object({"entries": entries}))
+        return self._layouts[k.name]
+
+    def pipeline(self, name: str, constants: Mapping[str, int | float | bool]) -> "asyncio.Future[Any]":
+        """The compute pipeline of wgsl/`name`.wgsl with these overrides, compiled asynchronously, once."""
+        source = wgsl.module_source(name, self.packed_dot)
+        key = (source, *sorted(constants.items()))
+        future = self._pipelines.get(key)
+        if future is None or (future.done() and future.exception()):
+            future = asyncio.ensure_future(self._compile(name, source, constants))
+            self._pipelines[key] = future
+        return future
+
+    async def _compile(self, name: str, source: str, constants: Mapping[str, int | float | bool]) -> Any:
+        def create() -> Any:
+            if source not in self._modules:
+                self._modules[source] = self.raw.createShaderModule(_object({"label": name, "code": source}))
+            layout = self.raw.createPipelineLayout(_object({"bindGroupLayouts": [self.layout(wgsl.kernel(name))]}))
+            compute = {"module": self._modules[source], "entryPoint": "main", "constants": dict(constants)}
+            return self.raw.createComputePipelineAsync(_object({"label": name, "layout": layout, "compute": compute}))
+
+        try:
+            return await self.guard(_js.scoped(self.raw, create), ShaderError)
+        except ShaderError as e:
+            info = await self._modules.pop(source).getCompilationInfo()
+            lines = [f"  line {m.lineNum}: {m.message}" for m in info.messages if m.type == "error"]
+            raise ShaderError("\n".join([f"{name}.wgsl: {e}", *lines])) from None
+
+    async def load(self, program: ProgramPlan, on_shader: Callable[[int, int], None]) -> "Loaded":
+        """Compiles all shaders of a program at once, creates its buffers and uploads its constants."""
+        loaded = Loaded(self)
+        try:
+            await loaded.prepare(program, on_shader)
+        except BaseException:
+            loaded.close()
+            raise
+        return loaded
+
+
+class Loaded:
+    """A program on a device: its buffers, and a replay for each method."""
+
+    def __init__(self, owner: Device) -> None:
+        self.device = owner
+        self.replays: dict[str, Any] = {}
+        self._held: list[Any] = []
+
+    async def prepare(self, program: ProgramPlan, on_shader: Callable[[int, int], None]) -> None:
+        steps = {(s.kernel, s.constants) for plan in program.plans.values() for s in plan.steps}
+        pipelines = {key: self.device.pipeline(key[0], dict(key[1])) for key in steps}
+        for done, future in enumerate(asyncio.as_completed(pipelines.values()), 1):
+            await future
+            on_shader(done, len(pipelines))
+
+        usage = js.GPUBufferUsage
+        constants = await self._buffers(
+            [len(c) for c in program.constants], usage.STORAGE | usage.UNIFORM | usage.COPY_DST
+        )
+        for buffer, data in zip(constants, program.constants, strict=True):
+            await self.device.guard(_js.write(self.device.raw, buffer, 0, data))
+        compiled = {key: future.result() for key, future in pipelines.items()}
+        for name, plan in program.plans.items():
+            activations = await self._buffers(plan.buffers, usage.STORAGE | usage.COPY_SRC | usage.COPY_DST)
+            # negative slots count the constants' buffers from -1 down
+            self.replays[name] = await self._replay(plan, [*activations, *reversed(constants)], compiled)
+
+    async def _buffers(self, sizes: Sequence[int], usage: int) -> list[Any]:
+        def create() -> None:
+            self._held.extend(_js.createBuffer(self.device.raw, size, usage) for size in sizes)
+
+        await self.device.guard(_js.scoped(self.device.raw, create))
+        return self._held[len(self._held) - len(sizes) :]
+
+    async def _replay(self, plan: Plan, buffers: Sequence[Any], compiled: Mapping[Any, Any]) -> Any:
+        def entry(binding: wgsl.Binding, slot: Slot) -> dict[str, Any]:
+            resource = {"buffer": buffers[slot.buffer], "offset": slot.offset, "size": slot.size}
+            return {"binding": binding.index, "resource": resource}
+
+        def create() -> Any:
+            groups = []
+            for step in plan.steps:
+                k = wgsl.kernel(step.kernel)
+                entries = [entry(b, s) for b, s in zip(k.bindings, step.slots, strict=True)]
+                descriptor = {"label": step.node, "layout": self.device.layout(k), "entries": entries}
+                groups.append(self.device.raw.createBindGroup(_object(descriptor)))
+            return _js.replay(
+                self.device.raw,
+                _object([compiled[s.kernel, s.constants] for s in plan.steps]),
+                _object(groups),
+                _object([n for s in plan.steps for n in s.grid]),
+                _object([[buffers[s.buffer], s.offset, s.size] for s in plan.inputs]),
+                _object([[buffers[s.buffer], s.offset, s.size] for s in plan.outputs]),
+            )
+
+        return await self.device.guard(_js.scoped(self.device.raw, create))
+
+    async def run(self, method: str, sources: Sequence[Any], destination: bytearray) -> None:
+        """Writes `sources`, replays the method, and fills `destination` with its outputs one after another."""
+        await self.device.guard(self.replays[method].run(destination, *sources))
+
+    def close(self) -> None:
+        for replay in self.replays.values():
+            replay.close()
+        self.replays.clear()
+        while self._held:
+            _js.destroyBuffer(self._held.pop())
+
+
+def block(awaitable: Awaitable[Any]) -> Any:
+    """Waits for an awaitable without `await`, where the browser can (JavaScript Promise Integration)."""
+    if not can_run_sync():
+        close = getattr(awaitable, "close", None)
+        if close:
+            close()
+        raise CannotBlock(
+            "run() needs JavaScript Promise Integration (Chrome or Edge 137 and newer) and Python called "
+            "asynchronously, as by runPythonAsync; `await program(...)` works everywhere"
+        )
+    return run_sync(awaitable)
+
+
+async def fetch(url: str, on_bytes: Callable[[int, int], None]) -> bytes:
+    """Downloads a file; `on_bytes(so far, total or 0)`."""
+    try:
+        response = await js.fetch(url)
+    except JsException as e:
+        raise InputError(f"{url} cannot be fetched: {e}") from None
+    if not response.ok:
+        raise InputError(f"{url} cannot be fetched: HTTP {response.status} {response.statusText}")
+    total = int(response.headers.get("content-length") or 0)
+    data = bytearray()
+    reader = response.body.getReader()
+    while not (part := await reader.read()).done:
+        data += part.value.to_bytes()
+        on_bytes(len(data), total)
+    return bytes(data)

@@ -1,0 +1,90 @@
+"""Between float32 and int8, and between layouts of int8 tensors."""
+
+from collections.abc import Iterator
+
+from webq8.handlers.registry import F32, I8, IGNORED, SCALE, ZERO_POINT, Args, Choice, Int, f32, op
+from webq8.ir import Dispatch
+from webq8.layout import Layout
+
+__all__ = ["relayout"]
+
+# torch's scalar type number of int8; null where the exporter left it to the output tensor
+_INT8 = Choice((None, 1), default=None)
+_FLOAT32 = Choice((None, 6), default=None)
+
+
+@op(
+    "quantized_decomposed.quantize_per_tensor.default",
+    x=F32("*S"),
+    scale=SCALE,
+    zero_point=ZERO_POINT,
+    qmin=Int(-128, 127, default=-128),
+    qmax=Int(-128, 127, default=127),
+    dtype=_INT8,
+    out=I8("*S"),
+)
+def quantize_per_tensor(a: Args) -> Iterator[Dispatch]:
+    """q = clamp(round(x · 1/scale) + zero_point, qmin, qmax), half to even; NaN gives the zero point.
+
+    The reciprocal is taken in double and rounded to float32, as torch's `quantize_per_tensor` does.
+    """
+    y: Layout = a.out.layout
+    yield Dispatch(
+        "quantize",
+        {"x": a.x.id, "y": a.out.id},
+        {
+            **_layout_params(y),
+            "inv_scale": f32(1.0 / a.scale),
+            "zero_point": a.zero_point,
+            "qmin": a.qmin,
+            "qmax": a.qmax,
+        },
+        threads=y.words,
+    )
+
+
+@op(
+    "quantized_decomposed.dequantize_per_tensor.default",
+    x=I8("*S"),
+    scale=SCALE,
+    zero_point=ZERO_POINT,
+    qmin=IGNORED,
+    qmax=IGNORED,
+    dtype=_INT8,
+    out_dtype=_FLOAT32,
+    out=F32("*S"),
+)
+def dequantize_per_tensor(a: Args) -> Iterator[Dispatch]:
+    """y = float32(x − zero_point) · scale."""
+    x: Layout = a.x.layout
+    yield Dispatch(
+        "dequantize",
+        {"x": a.x.id, "y": a.out.id},
+        {**_layout_params(x), "scale": f32(a.scale), "zero_point": a.zero_point},
+        threads=x.words,
+    )
+
+
+def relayout(source: int, x: Layout, target: int, y: Layout, node: str) -> Dispatch:
+    """Copies an int8 tensor from one layout to another; planned, never called from a file."""
+    return Dispatch(
+        "relayout",
+        {"x": source, "y": target},
+        {
+            **_layout_params(y),
+            "x_channels": max(x.channels, 1),
+            "x_inner": max(x.inner, 1),
+            "x_padded": x.padded,
+        },
+        threads=y.words,
+        node=node,
+    )
+
+
+def _layout_params(layout: Layout) -> dict[str, int]:
+    return {
+        "words": layout.words,
+        "channels": layout.channels,
+        "inner": layout.inner,
+        "channel_words": layout.padded // 4,
+    }

@@ -1,0 +1,138 @@
+"""What the parts of webq8 hand to each other: frozen data, no behaviour.
+
+    bytes --formats--> Program --plan--> Plan --runtime--> results
+
+A Graph is a flat list of calls over a table of values. Value ids are indices into `Graph.values`; a call's arguments
+are value ids in the order of the op's schema, the output last. A tensor with `data` is a constant.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from webq8.errors import Problem
+
+__all__ = [
+    "Call",
+    "Const",
+    "Dispatch",
+    "Graph",
+    "ListRef",
+    "Method",
+    "Plan",
+    "Program",
+    "ProgramPlan",
+    "Slot",
+    "Step",
+    "Tensor",
+    "Value",
+]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor as the user sees it: row-major `shape`, dtype name; `data` holds a constant's little-endian bytes."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    data: memoryview | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class ListRef:
+    """A list of values, by id (tensor lists, as `cat` takes them)."""
+
+    ids: tuple[int, ...]
+
+
+Value = Tensor | ListRef | int | float | bool | str | None | tuple[int, ...] | tuple[float, ...] | tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    op: str
+    args: tuple[int, ...]
+    node: str  # where it stands in the file, for messages
+
+
+@dataclass(frozen=True)
+class Graph:
+    values: tuple[Value, ...]
+    calls: tuple[Call, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Method:
+    """`problems` lists what the reader could not carry over; a method that has some cannot run."""
+
+    name: str
+    graph: Graph
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Program:
+    methods: Mapping[str, Method]
+
+
+@dataclass(frozen=True)
+class Const:
+    """Bytes that a kernel reads as they are, laid out by the handler that made them."""
+
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One kernel launch. `bind` maps the kernel's WGSL variables to value ids or constants, `params` fills its struct
+    Params by name, `constants` its overrides; `threads` is a flat count of invocations, folded into a grid later."""
+
+    kernel: str
+    bind: Mapping[str, "int | Const"]
+    params: Mapping[str, int | float]
+    threads: int
+    constants: Mapping[str, int | float | bool] = field(default_factory=dict)
+    node: str = ""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A piece of a buffer that a step binds: `buffer` indexes `Plan.buffers`, or from −1 down the constants."""
+
+    buffer: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """A dispatch with everything resolved but GPU objects; `slots` in the order of the kernel's bindings."""
+
+    kernel: str
+    slots: tuple[Slot, ...]
+    constants: tuple[tuple[str, int | float | bool], ...]
+    grid: tuple[int, int, int]
+    node: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a device needs to run a method: sizes of activation buffers, the steps, and where data goes in and out
+    (row-major, whole words)."""
+
+    buffers: tuple[int, ...]
+    steps: tuple[Step, ...]
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    peak_bytes: int  # sum of `buffers`
+    live_bytes: int  # the largest sum of simultaneously live tensors
+    relayouts: int  # steps that only change a layout
+
+
+@dataclass(frozen=True)
+class ProgramPlan:
+    """The plans of a program's methods and the constants they share, in as few buffers as the device allows."""
+
+    plans: Mapping[str, Plan]
+    constants: tuple[bytes, ...] = field(repr=False)

@@ -1,0 +1,76 @@
+"""Where each element of a tensor lies in GPU memory.
+
+int8 tensors keep the axis that ops reduce over innermost and padded, so that kernels read whole words of four elements:
+channels-last with C padded to 4 for 4-D maps ("channels"), rows padded to 16 bytes otherwise ("rows"), which makes one
+vec4 load of every 16 elements. All other tensors, and what enters or leaves a program, are plain row-major.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from webq8.dtypes import ITEMSIZE, numel, round_up
+
+__all__ = ["Layout", "LayoutName", "default_layout", "layout", "nbytes"]
+
+LayoutName = Literal["rows", "channels", "plain"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Row-major element `(o·channels + c)·inner + i` is byte `(o·inner + i)·padded + c`."""
+
+    outer: int
+    channels: int
+    inner: int
+    padded: int
+
+    @property
+    def words(self) -> int:
+        return self.outer * self.inner * self.padded // 4
+
+    @property
+    def nbytes(self) -> int:
+        return 4 * self.words
+
+    @property
+    def plain(self) -> bool:
+        """Whether the elements lie in row-major order without gaps (but for the end)."""
+        return self.inner == 1 and (self.channels == self.padded or self.outer <= 1)
+
+    def same_bytes(self, other: "Layout") -> bool:
+        return self == other or (self.plain and other.plain)
+
+    def pack(self, data: memoryview) -> bytes:
+        """Row-major int8 bytes to this layout, padding zero."""
+        if self.plain:
+            return bytes(data).ljust(self.nbytes, b"\0")
+        out = bytearray(self.nbytes)
+        plane = self.channels * self.inner
+        for o in range(self.outer):
+            start = o * self.inner * self.padded
+            for c in range(self.channels):
+                row = data[o * plane + c * self.inner : o * plane + (c + 1) * self.inner]
+                out[start + c : start + self.inner * self.padded : self.padded] = row
+        return bytes(out)
+
+
+def default_layout(shape: tuple[int, ...], dtype: str) -> LayoutName:
+    if dtype != "int8":
+        return "plain"
+    return "channels" if len(shape) == 4 else "rows"
+
+
+def layout(shape: tuple[int, ...], name: LayoutName) -> Layout:
+    """The layout of an int8 tensor of `shape`; "channels" is for 4-D ones."""
+    if name == "plain":
+        return Layout(1, numel(shape), 1, round_up(numel(shape), 4))
+    if name == "channels":
+        n, c, h, w = shape
+        return Layout(n, c, h * w, round_up(c, 4))
+    last = shape[-1] if shape else 1
+    return Layout(numel(shape[:-1]), last, 1, round_up(last, 16))
+
+
+def nbytes(shape: tuple[int, ...], dtype: str, name: LayoutName) -> int:
+    """Bytes of a tensor's buffer, in whole words."""
+    return layout(shape, name).nbytes if dtype == "int8" else round_up(numel(shape) * ITEMSIZE[dtype], 4)

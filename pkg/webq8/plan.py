@@ -1,0 +1,279 @@
+"""Graph to plan: layouts, lifetimes, buffers, grids and limits. Pure Python, no GPU."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from webq8 import wgsl
+from webq8.dtypes import cdiv, round_up
+from webq8.errors import FormatError, LimitError, Problem, raise_problems
+from webq8.handlers import REGISTRY
+from webq8.handlers.quant import relayout
+from webq8.handlers.registry import Op, TensorArg, bind
+from webq8.ir import Call, Const, Dispatch, Graph, Method, Plan, Program, ProgramPlan, Slot, Step, Tensor
+from webq8.layout import LayoutName, default_layout, layout, nbytes
+from webq8.rewrite import rewrite
+
+__all__ = ["Limits", "check_method", "fold_grid", "plan_program"]
+
+_ALIGN = 256  # of offsets in bind groups: the default minUniform- and minStorageBufferOffsetAlignment
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The part of a device's GPUSupportedLimits that a plan must keep; the defaults are WebGPU's own."""
+
+    max_buffer_size: int = 2**28
+    max_storage_buffer_binding_size: int = 2**27
+    max_compute_workgroups_per_dimension: int = 65535
+
+
+def check_method(method: Method, what: str) -> None:
+    """Raises one error that lists everything in a method that cannot be run."""
+    raise_problems(what, find_problems(method))
+
+
+def find_problems(method: Method) -> list[Problem]:
+    """Everything that keeps a method from running: what its reader, the registry and the flow of data say."""
+    graph = rewrite(method.graph)
+    problems = list(method.problems)
+    for call in graph.calls:
+        spec = REGISTRY.get(call.op)
+        if spec is None:
+            problems.append(Problem(call.node, call.op, "no such op in webq8"))
+        else:
+            problems += bind(spec, [(i, graph.values[i]) for i in call.args], call.node)[1]
+    # calls left out above would only make this complain about what they should have computed
+    return problems or _data_flow_problems(graph)
+
+
+def _data_flow_problems(graph: Graph) -> list[Problem]:
+    problems: list[Problem] = []
+    known = {i for i, v in enumerate(graph.values) if not isinstance(v, Tensor) or v.data is not None} | {*graph.inputs}
+    for call in graph.calls:
+        for i in call.args[:-1]:
+            if i not in known:
+                problems.append(Problem(call.node, call.op, f"reads value {i} before it is computed", FormatError))
+        if call.args[-1] in known:
+            problems.append(Problem(call.node, call.op, f"writes value {call.args[-1]} a second time", FormatError))
+        known.add(call.args[-1])
+    for i in graph.outputs:
+        if i not in known or not isinstance(graph.values[i], Tensor):
+            problems.append(Problem("outputs", "", f"value {i} is not a tensor that a call computes", FormatError))
+    return problems
+
+
+def plan_program(program: Program, limits: Limits, what: str = "program") -> ProgramPlan:
+    """Plans every method of a program that `check_method` has passed.
+
+    Raises LimitError where a buffer, a binding or a grid would exceed the device's limits.
+    """
+    constants = _Constants(limits, what)
+    plans = {name: _Planner(rewrite(m.graph), limits, constants, what).plan() for name, m in program.methods.items()}
+    return ProgramPlan(plans, constants.buffers())
+
+
+def fold_grid(workgroups: int, limit: int) -> tuple[int, int, int]:
+    """A flat count of workgroups as a grid whose axes stay within `limit`; kernels ignore the excess."""
+    if workgroups <= limit:
+        return workgroups, 1, 1
+    rows = cdiv(workgroups, limit)
+    if rows > limit:
+        raise LimitError(f"{workgroups} workgroups do not fit a grid of {limit} × {limit}")
+    return cdiv(workgroups, rows), rows, 1
+
+
+class _Planner:
+    def __init__(self, graph: Graph, limits: Limits, constants: "_Constants", what: str) -> None:
+        self.graph, self.limits, self.constants, self.what = graph, limits, constants, what
+        self.tensors: dict[int, Tensor] = {i: v for i, v in enumerate(graph.values) if isinstance(v, Tensor)}
+        self.layouts: dict[int, LayoutName] = {}
+        self.converted: dict[tuple[int, LayoutName], int] = {}
+        self.dispatches: list[Dispatch] = []
+        self.relayouts = 0
+
+    def plan(self) -> Plan:
+        calls = [(c, REGISTRY[c.op]) for c in self.graph.calls]
+        self._choose_layouts(calls)
+        inputs = [self._plain_input(i) for i in self.graph.inputs]
+        for call, spec in calls:
+            self._call(call, spec)
+        outputs = [self._as(i, "plain", "outputs") for i in self.graph.outputs]
+        return _Allocator(self, inputs, outputs).plan()
+
+    def _choose_layouts(self, calls: Iterable[tuple[Call, Op]]) -> None:
+        """A tensor lives in the layout that its producer writes, else the one its first reader wants."""
+        for call, spec in reversed(list(calls)):
+            for i, arg in zip(call.args, spec.args.values(), strict=True):
+                if isinstance(arg, TensorArg) and arg.layout and i in self.tensors:
+                    self.layouts[i] = arg.layout
+        for i, t in self.tensors.items():
+            self.layouts.setdefault(i, default_layout(t.shape, t.dtype))
+        for call, spec in calls:
+            if spec.out.layout:
+                self.layouts[call.args[-1]] = spec.out.layout
+
+    def _new(self, like: int, name: LayoutName) -> int:
+        i = len(self.graph.values) + len(self.converted)
+        self.tensors[i] = self.tensors[like]
+        self.layouts[i] = name
+        return i
+
+    def _as(self, i: int, name: LayoutName, node: str) -> int:
+        """The id of tensor `i` in layout `name`, converted by a dispatch where the bytes differ."""
+        t = self.tensors[i]
+        if t.dtype != "int8":
+            return i
+        have, want = layout(t.shape, self.layouts[i]), layout(t.shape, name)
+        if have.same_bytes(want):
+            return i
+        if (i, name) not in self.converted:
+            new = self._new(i, name)
+            self.converted[i, name] = new
+            if t.data is None:
+                self.dispatches.append(relayout(i, have, new, want, node))
+                self.relayouts += 1
+        return self.converted[i, name]
+
+    def _plain_input(self, i: int) -> int:
+        """The id that the user's row-major data is written to."""
+        t, name = self.tensors[i], self.layouts[i]
+        if t.dtype != "int8" or layout(t.shape, name).plain:
+            return i
+        new = self._new(i, "plain")
+        self.converted[i, "plain"] = new
+        self.dispatches.append(relayout(new, layout(t.shape, "plain"), i, layout(t.shape, name), "inputs"))
+        self.relayouts += 1
+        return new
+
+    def _call(self, call: Call, spec: Op) -> None:
+        ids = []
+        for i, arg in zip(call.args, spec.args.values(), strict=True):
+            wanted = arg.layout if isinstance(arg, TensorArg) and not arg.const else None
+            ids.append(self._as(i, wanted, call.node) if wanted and i in self.tensors else i)
+        values = [(i, self.tensors[i] if i in self.tensors else self.graph.values[i]) for i in ids]
+        args, problems = bind(spec, values, call.node, self.layouts)
+        raise_problems(self.what, problems)
+        assert args is not None
+        for dispatch in spec.handler(args):
+            self.dispatches.append(replace(dispatch, node=call.node))
+
+
+class _Constants:
+    """Constant bytes of all methods, equal ones kept once, in as few read-only buffers as the limits allow."""
+
+    def __init__(self, limits: Limits, what: str) -> None:
+        self.limits, self.what = limits, what
+        self.arenas: list[bytearray] = []
+        self.known: dict[bytes, Slot] = {}
+
+    def slot(self, data: bytes) -> Slot:
+        if data not in self.known:
+            size = round_up(max(len(data), 16), 16)
+            check_limit(size, self.limits.max_storage_buffer_binding_size, f"{self.what}: a constant")
+            if not self.arenas or len(self.arenas[-1]) + round_up(size, _ALIGN) > self.limits.max_buffer_size:
+                self.arenas.append(bytearray())
+            arena = self.arenas[-1]
+            self.known[data] = Slot(-len(self.arenas), len(arena), size)
+            arena += data.ljust(min(round_up(size, _ALIGN), self.limits.max_buffer_size), b"\0")
+        return self.known[data]
+
+    def buffers(self) -> tuple[bytes, ...]:
+        return tuple(map(bytes, self.arenas))
+
+
+def check_limit(size: int, limit: int, what: str) -> None:
+    if size > limit:
+        raise LimitError(f"{what} needs {size:,} bytes; this device allows {limit:,}")
+
+
+class _Allocator:
+    """Gives every tensor a slot: constants in the program's shared buffers, activations in buffers shared by lifetime.
+
+    Activation slots are buffers of their own, since a dispatch may not bind one buffer both to read and to write.
+    """
+
+    def __init__(self, planner: _Planner, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        self.p, self.inputs, self.outputs = planner, inputs, outputs
+        self.dispatches = [d for d in planner.dispatches if d.threads]
+        self.slots: dict[int, Slot] = {}
+
+    def plan(self) -> Plan:
+        buffers, live = self._activations()
+        return Plan(
+            tuple(buffers),
+            tuple(self._step(d) for d in self.dispatches),
+            tuple(self._slot(i) for i in self.inputs),
+            tuple(self._slot(i) for i in self.outputs),
+            sum(buffers),
+            live,
+            self.p.relayouts,
+        )
+
+    def _step(self, d: Dispatch) -> Step:
+        k = wgsl.kernel(d.kernel)
+        names = {b.name for b in k.bindings if b.type != "uniform"}
+        if names != d.bind.keys() or d.constants.keys() - k.overrides:
+            raise KeyError(
+                f"{d.kernel}.wgsl: bindings {sorted(names ^ d.bind.keys())} or overrides {d.constants} differ"
+            )
+        slots = [self._ref(d.bind[b.name]) if b.name in names else self._params(k, d) for b in k.bindings]
+        grid = fold_grid(cdiv(d.threads, k.workgroup_size), self.p.limits.max_compute_workgroups_per_dimension)
+        return Step(d.kernel, tuple(slots), tuple(sorted(d.constants.items())), grid, d.node)
+
+    def _params(self, k: wgsl.Kernel, d: Dispatch) -> Slot:
+        return self.p.constants.slot(wgsl.pack_params(k, d.params))
+
+    def _ref(self, ref: int | Const) -> Slot:
+        return self.p.constants.slot(ref.data) if isinstance(ref, Const) else self._slot(ref)
+
+    def _slot(self, i: int) -> Slot:
+        t = self.p.tensors[i]
+        if t.data is None:
+            return self.slots[i]
+        packed = layout(t.shape, self.p.layouts[i]).pack(t.data) if t.dtype == "int8" else bytes(t.data)
+        return self.p.constants.slot(packed)
+
+    def _size(self, i: int) -> int:
+        t, limits = self.p.tensors[i], self.p.limits
+        size = round_up(max(nbytes(t.shape, t.dtype, self.p.layouts[i]), 16), 16)
+        limit = min(limits.max_storage_buffer_binding_size, limits.max_buffer_size, 2**32 - 16)  # indices are u32
+        check_limit(size, limit, f"{self.p.what}: a tensor {t.dtype} {list(t.shape)}")
+        return size
+
+    def _activations(self) -> tuple[list[int], int]:
+        """Assigns slots in order of first use, the tightest free buffer that fits; returns sizes and live bytes."""
+        end = len(self.dispatches)
+        first = dict.fromkeys(self.inputs, -1)
+        last = dict.fromkeys(self.inputs, -1)
+        uses = [(s, i) for s, d in enumerate(self.dispatches) for i in d.bind.values() if isinstance(i, int)]
+        for step, i in [*uses, *((end, i) for i in self.outputs)]:
+            if self.p.tensors[i].data is None:
+                first.setdefault(i, step)
+                last[i] = step
+        sizes = {i: self._size(i) for i in first}
+        buffers: list[int] = []
+        free: set[int] = set()
+        in_use: dict[int, int] = {}  # buffer -> the last step that needs it
+        for i in sorted(first, key=lambda i: (first[i], -sizes[i])):
+            done = {b for b, until in in_use.items() if until < first[i]}
+            free |= done
+            for b in done:
+                del in_use[b]
+            fits = [b for b in free if buffers[b] >= sizes[i]]
+            if fits:
+                buffer = min(fits, key=buffers.__getitem__)
+            elif free:  # the largest free buffer grows, rather than lie idle beside a new one
+                buffer = max(free, key=buffers.__getitem__)
+                buffers[buffer] = sizes[i]
+            else:
+                buffer = len(buffers)
+                buffers.append(sizes[i])
+            free.discard(buffer)
+            in_use[buffer] = last[i]
+            self.slots[i] = Slot(buffer, 0, sizes[i])
+        live = [0] * (end + 3)
+        for i in first:  # a running sum of what begins and ends at each step, from step -1 on
+            live[first[i] + 1] += sizes[i]
+            live[last[i] + 2] -= sizes[i]
+        return buffers, max(accumulate(live))

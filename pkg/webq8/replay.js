@@ -1,0 +1,148 @@
+// Everything that must not cost a crossing between Python and JavaScript a dispatch: buffers, and the loop that replays a
+// plan. gpu.py, its only caller, evaluates it; a page whose Content-Security-Policy forbids that imports this file itself.
+globalThis.webq8Replay ??= (() => {
+  const counts = { buffers: 0, bytes: 0, submits: 0 };
+  const FILTERS = ["validation", "out-of-memory", "internal"];
+
+  // Runs `work` within error scopes; resolves to its result, or rejects with the first GPU error.
+  async function scoped(device, work) {
+    for (const filter of FILTERS) device.pushErrorScope(filter);
+    let result, thrown;
+    try {
+      result = work();
+    } catch (error) {
+      thrown = error;
+    }
+    const scopes = FILTERS.map(() => device.popErrorScope());
+    const settled = await Promise.allSettled([result, ...scopes]);
+    if (thrown) throw thrown;
+    for (const { value } of settled.slice(1)) {
+      if (value) throw new Error(`${value.constructor.name}: ${value.message}`);
+    }
+    if (settled[0].status === "rejected") throw settled[0].reason;
+    return settled[0].value;
+  }
+
+  function createBuffer(device, size, usage) {
+    const buffer = device.createBuffer({ size, usage });
+    counts.buffers += 1;
+    counts.bytes += size;
+    return buffer;
+  }
+
+  function destroyBuffer(buffer) {
+    counts.buffers -= 1;
+    counts.bytes -= buffer.size;
+    buffer.destroy();
+  }
+
+  // `source` is a Python object with a buffer of a multiple of 4 bytes: written from Python's memory without a copy here.
+  function write(device, buffer, offset, source) {
+    const view = source.getBuffer("u8");
+    try {
+      if (view.data.length) device.queue.writeBuffer(buffer, offset, view.data);
+    } finally {
+      view.release();
+    }
+  }
+
+  class Replay {
+    // steps: arrays of equal length, grids three numbers a step; inputs and outputs: arrays of [buffer, offset, size]
+    constructor(device, pipelines, groups, grids, inputs, outputs) {
+      Object.assign(this, { device, pipelines, groups, grids, inputs, outputs });
+      this.size = Math.max(16, outputs.reduce((sum, [, , size]) => sum + size, 0));
+      this.idle = []; // staging buffers not in use: overlapping runs each need one
+      this.closed = false;
+    }
+
+    encode(pass) {
+      const { pipelines, groups, grids } = this;
+      let bound = null;
+      for (let i = 0, g = 0; i < pipelines.length; i++, g += 3) {
+        if (pipelines[i] !== bound) pass.setPipeline((bound = pipelines[i]));
+        pass.setBindGroup(0, groups[i]);
+        pass.dispatchWorkgroups(grids[g], grids[g + 1], grids[g + 2]);
+      }
+    }
+
+    // Nanoseconds of the encoding loop alone, a dispatch.
+    encodingTime(repeats) {
+      const encoder = this.device.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      const start = performance.now();
+      for (let i = 0; i < repeats; i++) this.encode(pass);
+      const elapsed = performance.now() - start;
+      pass.end();
+      encoder.finish();
+      return (elapsed * 1e6) / (repeats * this.pipelines.length);
+    }
+
+    // Milliseconds of one replay on the device, when `repeats` of them run back to back in one pass.
+    async deviceTime(repeats) {
+      const encoder = this.device.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      for (let i = 0; i < repeats; i++) this.encode(pass);
+      pass.end();
+      const commands = encoder.finish();
+      const start = performance.now();
+      this.device.queue.submit([commands]);
+      await this.device.queue.onSubmittedWorkDone();
+      return (performance.now() - start) / repeats;
+    }
+
+    // One pass, one submit, one await. The outputs come one after another into `destination`, a Python buffer.
+    async run(destination, ...sources) {
+      const { device } = this;
+      const staging = this.idle.pop() ?? createBuffer(device, this.size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
+      try {
+        await scoped(device, () => {
+          sources.forEach((source, i) => write(device, this.inputs[i][0], this.inputs[i][1], source));
+          const encoder = device.createCommandEncoder();
+          const pass = encoder.beginComputePass();
+          this.encode(pass);
+          pass.end();
+          let at = 0;
+          for (const [buffer, offset, size] of this.outputs) {
+            if (size) encoder.copyBufferToBuffer(buffer, offset, staging, at, size);
+            at += size;
+          }
+          device.queue.submit([encoder.finish()]);
+          counts.submits += 1;
+          return staging.mapAsync(GPUMapMode.READ);
+        });
+        const view = destination.getBuffer("u8");
+        try {
+          view.data.set(new Uint8Array(staging.getMappedRange(), 0, view.data.length));
+        } finally {
+          view.release();
+        }
+        staging.unmap();
+      } catch (error) {
+        destroyBuffer(staging);
+        throw error;
+      }
+      if (this.closed) destroyBuffer(staging);
+      else this.idle.push(staging);
+    }
+
+    close() {
+      this.closed = true;
+      this.idle.splice(0).forEach(destroyBuffer);
+    }
+  }
+
+  return {
+    counts,
+    createBuffer,
+    destroyBuffer,
+    write: (device, buffer, offset, source) => scoped(device, () => write(device, buffer, offset, source)),
+    scoped,
+    replay: (...args) => new Replay(...args),
+    // flags shared with Python: callbacks only record
+    watch(device) {
+      const state = { lost: null };
+      device.lost.then((info) => (state.lost = `${info.reason}: ${info.message}`));
+      return state;
+    },
+  };
+})();

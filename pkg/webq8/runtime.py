@@ -1,0 +1,328 @@
+"""A program that can be called: loads a file, plans it, runs it on the GPU or by the reference."""
+
+import io
+import os
+import time
+import urllib.request
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from webq8.dtypes import ITEMSIZE, as_buffer, numel, round_up, to_array
+from webq8.errors import ClosedError, InputError, NoAdapter, Webq8Error
+from webq8.formats import read_pte
+from webq8.ir import Plan, Tensor
+from webq8.ir import Program as Parsed
+from webq8.plan import Limits, check_method, find_problems, plan_program
+
+if TYPE_CHECKING:
+    from webq8.gpu import Adapter, Loaded
+
+__all__ = ["MethodSpec", "Program", "Source", "TensorSpec", "compile_program", "drive", "inspect", "load"]
+
+T = TypeVar("T")
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | io.IOBase
+Progress = Callable[[float, str], None]
+_READ = 0.5  # the part of the progress that reading the file takes; the rest is shaders
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.dtype} {list(self.shape)}"
+
+
+@dataclass(frozen=True)
+class MethodSpec:
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.inputs))}) -> {', '.join(map(str, self.outputs))}"
+
+
+class Program:
+    """A loaded model. Get one from `webq8.load`; call it, then `close()` it (or use `with`).
+
+    Attributes:
+        methods: input and output specs of each method, by name.
+        device: "webgpu" or "cpu".
+        adapter: the GPU's description (`str()` is its name, `.software` tells CPU emulation); None on "cpu".
+        load_ms: milliseconds that each stage of loading took.
+    """
+
+    def __init__(
+        self, name: str, parsed: Parsed, plans: Mapping[str, Plan], loaded: "Loaded | None", load_ms: dict[str, float]
+    ) -> None:
+        self.name, self.load_ms = name, load_ms
+        self.methods: dict[str, MethodSpec] = {n: _spec(parsed, n) for n in parsed.methods}
+        self.submits = 0
+        self._parsed, self._plans, self._loaded = parsed, plans, loaded
+        self._closed = False
+
+    @property
+    def device(self) -> Literal["webgpu", "cpu"]:
+        return "webgpu" if self._plans else "cpu"
+
+    @property
+    def adapter(self) -> "Adapter | None":
+        return self._loaded.device.adapter if self._loaded else None
+
+    def dispatches(self, method: str | None = None) -> int:
+        """GPU dispatches that a run of a method takes; 0 on "cpu"."""
+        name = self._method(method)
+        return len(self._plans[name].steps) if self._plans else 0
+
+    async def __call__(self, *inputs: Any, method: str | None = None) -> Any:
+        """Runs a method: arrays in (numpy, or anything with a buffer), arrays out; a tuple where there are several.
+
+        Without numpy, outputs are memoryviews of the right format and shape. `method` defaults to "forward", or to the
+        only one. Raises InputError where an input's count, shape or dtype is wrong, ClosedError after `close()`.
+        """
+        name = self._method(method)
+        buffers = self._check(name, inputs)
+        outputs = self.methods[name].outputs
+        if self._loaded is None:
+            results = self._reference(name, buffers)
+        else:
+            plan = self._plans[name]
+            destination = bytearray(sum(s.size for s in plan.outputs))
+            padded = [b if len(b) % 4 == 0 else bytes(b).ljust(round_up(len(b), 4), b"\0") for b in buffers]
+            await self._loaded.run(name, padded, destination)
+            self.submits += 1
+            results, at = [], 0
+            for spec, slot in zip(outputs, plan.outputs, strict=True):
+                size = numel(spec.shape) * ITEMSIZE[spec.dtype]
+                results.append(to_array(memoryview(destination)[at : at + size], spec.shape, spec.dtype))
+                at += slot.size
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, *inputs: Any, method: str | None = None) -> Any:
+        """The same without `await`, where the browser can block; raises CannotBlock elsewhere."""
+        call = self(*inputs, method=method)
+        if self._loaded is None:
+            return drive(call)
+        from webq8 import gpu
+
+        return gpu.block(call)
+
+    def close(self) -> None:
+        """Frees everything the program holds on the GPU. A closed program cannot run; closing twice is fine."""
+        if self._loaded is not None:
+            self._loaded.close()
+        self._closed = True
+
+    def __enter__(self) -> "Program":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"on {self.adapter or 'cpu'}"
+        methods = "".join(f"\n  {name}{spec}" for name, spec in self.methods.items())
+        return f"<webq8 program {self.name}, {state}{methods}>"
+
+    def _method(self, method: str | None) -> str:
+        if self._closed:
+            raise ClosedError(f"{self.name} was closed; load it again to run it")
+        name = method or ("forward" if "forward" in self.methods else next(iter(self.methods)))
+        if name not in self.methods or (method is None and name != "forward" and len(self.methods) > 1):
+            raise InputError(f"{self.name} has no method {name!r}; it has {', '.join(self.methods)}: pass method=…")
+        return name
+
+    def _check(self, method: str, inputs: Sequence[Any]) -> list[memoryview]:
+        specs = self.methods[method].inputs
+        if len(inputs) != len(specs):
+            expected = ", ".join(map(str, specs)) or "none"
+            raise InputError(f"{method} takes {len(specs)} inputs ({expected}), got {len(inputs)}")
+        buffers = []
+        for i, (x, spec) in enumerate(zip(inputs, specs, strict=True)):
+            data, shape, dtype = as_buffer(x, f"input {i} of {method}")
+            if (shape, dtype) != (spec.shape, spec.dtype):
+                hint = f"; convert it with .astype({spec.dtype!r})" if dtype != spec.dtype else ""
+                raise InputError(f"input {i} of {method}: expected {spec}, got {dtype} {list(shape)}{hint}")
+            buffers.append(data)
+        return buffers
+
+    def _reference(self, method: str, buffers: Sequence[memoryview]) -> list[Any]:
+        from webq8.reference import run_graph
+
+        specs = self.methods[method].inputs
+        arrays = [to_array(b, s.shape, s.dtype) for b, s in zip(buffers, specs, strict=True)]
+        return run_graph(self._parsed.methods[method].graph, arrays)
+
+
+def drive(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never waits, as those of `device="cpu"` do; needs no event loop."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    coroutine.close()
+    raise RuntimeError("this coroutine waits; await it")
+
+
+def _spec(parsed: Parsed, name: str) -> MethodSpec:
+    graph = parsed.methods[name].graph
+
+    def specs(ids: Sequence[int]) -> tuple[TensorSpec, ...]:
+        return tuple(TensorSpec(t.shape, t.dtype) for t in (graph.values[i] for i in ids) if isinstance(t, Tensor))
+
+    return MethodSpec(specs(graph.inputs), specs(graph.outputs))
+
+
+async def load(
+    source: Source, *, device: Literal["webgpu", "cpu"] = "webgpu", on_progress: Progress | None = None
+) -> Program:
+    """Loads a `.pte` file that ExecuTorch exported for its Vulkan/WebGPU delegate.
+
+    Args:
+        source: a URL, a path, the file's bytes, or an open binary file.
+        device: "webgpu" runs in the page on the GPU; "cpu" runs the numpy reference, anywhere.
+        on_progress: called with a fraction (rising, ending at 1) and a few words on what goes on.
+
+    Raises FormatError for a damaged file, Unsupported listing everything webq8 cannot run, LimitError where it does not
+    fit the device, NoAdapter where the browser gives no GPU.
+    """
+    if device not in ("webgpu", "cpu"):
+        raise InputError(f"device: {device!r} is not one of 'webgpu', 'cpu'")
+    report = _Monotonic(on_progress)
+    clock = _Clock()
+    data, name = await _read(source, report)
+    clock.lap("read")
+    parsed = read_pte(data, name)
+    clock.lap("parse")
+    return await compile_program(parsed, name, device, report, clock)
+
+
+async def compile_program(
+    parsed: Parsed,
+    name: str,
+    device: Literal["webgpu", "cpu"] = "webgpu",
+    report: "_Monotonic | None" = None,
+    clock: "_Clock | None" = None,
+) -> Program:
+    """Checks, plans and uploads a program that has been read."""
+    report, clock = report or _Monotonic(None), clock or _Clock()
+    for method in parsed.methods.values():
+        check_method(method, name if len(parsed.methods) == 1 else f"{name}, method {method.name!r}")
+    clock.lap("check")
+    if device == "cpu":
+        try:
+            import webq8.reference  # noqa: F401 - tells early that numpy is missing
+        except ImportError:
+            raise InputError('device="cpu" needs numpy; install it, or run on "webgpu"') from None
+        report(1.0, "ready")
+        return Program(name, parsed, {}, None, clock.laps)
+    try:
+        from webq8 import gpu
+    except ImportError:
+        raise NoAdapter(
+            'WebGPU is only there in a web page: run this in Pyodide, use `webq8 run`, or pass device="cpu"'
+        ) from None
+    owner = await gpu.device()
+    clock.lap("device")
+    planned = plan_program(parsed, owner.limits, name)
+    clock.lap("plan")
+
+    def on_shader(done: int, total: int) -> None:
+        report(_READ + (1 - _READ) * done / (total + 1), f"shader {done} of {total}")
+
+    loaded = await owner.load(planned, on_shader)
+    clock.lap("compile")
+    report(1.0, "ready")
+    return Program(name, parsed, planned.plans, loaded, clock.laps)
+
+
+def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
+    """What is in a file, without a GPU: specs, ops with counts, dispatches, what is unsupported and why. JSON-able.
+
+    Raises FormatError where the file cannot be read.
+    """
+    data, name = (source, "program") if isinstance(source, bytes) else (Path(source).read_bytes(), Path(source).name)
+    parsed = read_pte(data, name)
+    methods = {}
+    for method in parsed.methods.values():
+        spec = _spec(parsed, method.name)
+        ops: dict[str, int] = {}
+        for call in method.graph.calls:
+            ops[call.op] = ops.get(call.op, 0) + 1
+        problems = find_problems(method)
+        entry: dict[str, Any] = {
+            "inputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.inputs],
+            "outputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.outputs],
+            "ops": ops,
+            "unsupported": [{"node": p.node, "op": p.op, "reason": p.reason} for p in problems],
+        }
+        entry |= {"dispatches": None, "relayouts": None, "peak_bytes": None, "live_bytes": None}
+        if not problems:
+            try:
+                plan = plan_program(Parsed({method.name: method}), Limits(), name).plans[method.name]
+            except Webq8Error as e:
+                entry["unsupported"].append({"node": "plan", "op": "", "reason": str(e)})
+            else:
+                entry |= {"dispatches": len(plan.steps), "relayouts": plan.relayouts}
+                entry |= {"peak_bytes": plan.peak_bytes, "live_bytes": plan.live_bytes}
+        methods[method.name] = entry
+    return {"model": name, "methods": methods}
+
+
+async def _read(source: Source, report: "_Monotonic") -> tuple[bytes | bytearray | memoryview, str]:
+    if isinstance(source, bytes | bytearray | memoryview):
+        return source, "program"
+    if isinstance(source, str | os.PathLike):
+        text = os.fspath(source)
+        name = text.split("?")[0].rstrip("/").rpartition("/")[2] or text
+        if "://" not in text and Path(text).exists():
+            return Path(text).read_bytes(), name
+        return await _fetch(text, report), name
+    if hasattr(source, "read"):
+        data = source.read()
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise InputError(f"source: reading it gives {type(data).__name__}; open the file in binary mode")
+        return data, Path(str(getattr(source, "name", "program"))).name
+    raise InputError(f"source: a {type(source).__name__} is not a URL, path, bytes or binary file")
+
+
+async def _fetch(url: str, report: "_Monotonic") -> bytes:
+    try:
+        from webq8 import gpu
+    except ImportError:  # on the desktop
+        if "://" not in url:
+            raise InputError(f"source: {url} does not exist") from None
+        with urllib.request.urlopen(url) as response:
+            return bytes(response.read())
+
+    def on_bytes(done: int, total: int) -> None:
+        # without a known total, creep towards the end
+        report(_READ * (done / total if total else done / (done + 2**20)), f"{done:,} bytes")
+
+    return await gpu.fetch(url, on_bytes)
+
+
+class _Monotonic:
+    """Passes on progress that never falls."""
+
+    def __init__(self, callback: Progress | None) -> None:
+        self.callback, self.reached = callback, 0.0
+
+    def __call__(self, fraction: float, message: str) -> None:
+        self.reached = max(self.reached, min(fraction, 1.0))
+        if self.callback:
+            self.callback(self.reached, message)
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self.last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name], self.last = round((now - self.last) * 1e3, 3), now

@@ -1,0 +1,130 @@
+"""Values between desktop Python and the Python of a page: one message of bytes each way, decoded alike on both sides.
+
+A message is `u32 length of the head | head | bulk`. The head is JSON; scalars (also nan and inf) and lists are
+themselves, anything else is an object with one key: "tuple", "dict" (pairs), "bytes" ([offset, size]) or "array"
+([offset, size, dtype, shape]). Offsets count from the start of the bulk.
+"""
+
+import __future__
+
+import builtins
+import inspect
+import json
+import linecache
+import traceback
+from typing import Any
+
+from webq8 import errors
+from webq8.dtypes import as_buffer, to_array
+
+__all__ = ["Request", "answer", "pack", "result", "unpack"]
+
+Request = dict[str, Any]  # source, name, args, kwargs
+
+_ALIGNMENT = 16
+_SCALARS = (bool, int, float, str)
+
+
+def pack(value: Any) -> bytes:
+    """None, bool, int, float, str, bytes, arrays, and lists, tuples and dicts of those, as one message."""
+    bulk: list[bytes | memoryview] = []
+    head = json.dumps(_encode(value, bulk, [0]), separators=(",", ":")).encode()
+    head += b" " * (-(len(head) + 4) % _ALIGNMENT)
+    return b"".join([len(head).to_bytes(4, "little"), head, *bulk])
+
+
+def unpack(message: bytes | bytearray | memoryview) -> Any:
+    """The value of a message. Arrays are views of the message: writable where it is."""
+    view = memoryview(message)
+    start = 4 + int.from_bytes(view[:4], "little")
+    return _decode(json.loads(bytes(view[4:start])), view[start:])
+
+
+def _encode(value: Any, bulk: list[bytes | memoryview], end: list[int]) -> Any:
+    if value is None or type(value) in _SCALARS:
+        return value
+    if isinstance(value, list):
+        return [_encode(item, bulk, end) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_encode(item, bulk, end) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[_encode(key, bulk, end), _encode(item, bulk, end)] for key, item in value.items()]}
+    if isinstance(value, bytes):
+        return {"bytes": _append(value, bulk, end)}
+    data, shape, dtype = as_buffer(value, "a value sent between page and desktop")
+    return {"array": [*_append(data, bulk, end), dtype, list(shape)]}
+
+
+def _append(data: bytes | memoryview, bulk: list[bytes | memoryview], end: list[int]) -> tuple[int, int]:
+    offset = end[0]
+    padding = -len(data) % _ALIGNMENT
+    bulk += [data, bytes(padding)]
+    end[0] += len(data) + padding
+    return offset, len(data)
+
+
+def _decode(node: Any, bulk: memoryview) -> Any:
+    if isinstance(node, list):
+        return [_decode(item, bulk) for item in node]
+    if not isinstance(node, dict):
+        return node
+    [(kind, content)] = node.items()
+    if kind == "tuple":
+        return tuple(_decode(item, bulk) for item in content)
+    if kind == "dict":
+        return {_decode(key, bulk): _decode(item, bulk) for key, item in content}
+    offset, size, *spec = content
+    data = bulk[offset : offset + size]
+    if kind == "bytes":
+        return bytes(data)
+    dtype, shape = spec
+    return to_array(data, tuple(shape), dtype)
+
+
+async def answer(message: bytes | bytearray | memoryview) -> bytes:
+    """The page's side of a call: run the requested function; its value or its exception as a message."""
+    try:
+        request: Request = unpack(message)
+        value = _function(request["source"], request["name"])(*request["args"], **request["kwargs"])
+        return pack({"value": await value if inspect.isawaitable(value) else value})
+    except BaseException as error:  # whatever it is, the desktop is waiting for an answer
+        return pack({"error": _describe(error)})
+
+
+def result(message: bytes | bytearray | memoryview) -> Any:
+    """The desktop's side: the value of an answer, or its exception raised here."""
+    reply = unpack(message)
+    if "error" in reply:
+        raise _revive(**reply["error"])
+    return reply["value"]
+
+
+def _function(source: str, name: str) -> Any:
+    import webq8
+
+    filename = f"<{name} in the page>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    namespace: dict[str, Any] = {"__name__": "page", "webq8": webq8}
+    # Annotations stay text: the names in them are the caller's and need not exist here.
+    exec(compile(source, filename, "exec", flags=__future__.annotations.compiler_flag), namespace)
+    return namespace[name]
+
+
+def _describe(error: BaseException) -> dict[str, Any]:
+    plain = all(arg is None or isinstance(arg, (*_SCALARS, bytes)) for arg in error.args)
+    return {
+        "module": type(error).__module__,
+        "name": type(error).__name__,
+        "args": list(error.args) if plain else [str(error)],
+        "trace": "".join(traceback.format_exception(error)),
+    }
+
+
+def _revive(module: str, name: str, args: list[Any], trace: str) -> BaseException:
+    home = {"webq8.errors": errors, "builtins": builtins}.get(module)
+    kind = getattr(home, name, None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        error = kind(*args)
+        error.add_note(f"It was raised in the page:\n{trace}")
+        return error
+    return errors.HostError(f"the page's Python failed:\n{trace}")

@@ -1,0 +1,137 @@
+"""`webq8 run` as users meet it: another process, a real browser, exit statuses and files."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from webq8.chrome import find_chrome
+from webq8.host import PYODIDES
+
+ROOT = Path(__file__).parents[2]
+CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
+GOLDENS = ROOT / "tests" / "data" / "goldens"
+CASES = {case["pte"]: case for case in json.loads((GOLDENS / "manifest.json").read_text())}
+
+
+def read(spec: dict[str, Any]) -> np.ndarray[Any, Any]:
+    return np.fromfile(GOLDENS / spec["path"], spec["dtype"]).reshape(spec["shape"])
+
+
+class Run:
+    """`webq8 run MODEL` in a folder of its own, with `inputs` and further options."""
+
+    def __init__(self, folder: Path, model: Path, inputs: list[np.ndarray[Any, Any]], *options: object) -> None:
+        np.savez(folder / "in.npz", **{f"in{i}": array for i, array in enumerate(inputs)})
+        files = ("--inputs", folder / "in.npz", "--outputs", folder / "out.npz")
+        command = [str(word) for word in (sys.executable, "-m", "webq8.cli", "run", model, *files, *options)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        self.files = sorted(path.name for path in folder.glob("*.npz*"))
+        if "out.npz" in self.files:
+            with np.load(folder / "out.npz") as archive:
+                self.outputs = dict(archive)
+
+    def check_failed(self, status: int, reason: str) -> None:
+        """The reason in one line, and nothing written."""
+        assert (self.status, self.out, self.files) == (status, "", ["in.npz"])
+        assert self.err.startswith("webq8: ")
+        assert self.err.count("\n") == 1
+        assert reason in self.err
+
+
+DIGIT = np.linspace(0, 1, 64, dtype=np.float32).reshape(1, 64)
+
+
+@pytest.mark.parametrize("pyodide", PYODIDES)
+def test_classifier(pyodide: str, tmp_path: Path) -> None:
+    run = Run(tmp_path, CLASSIFIER, [DIGIT], "--repeat", 3, "--pyodide", pyodide)
+    assert (run.status, run.err, run.files) == (0, "", ["in.npz", "out.npz"])
+    assert run.out.count("\n") == 1
+    report = json.loads(run.out)
+    assert list(report) == ["model", "device", "adapter", "dispatches", "submits", "load_ms", "first_ms", "median_ms"]
+    assert report["model"] == str(CLASSIFIER)
+    assert report["device"] == "webgpu"
+    assert "swiftshader" in report["adapter"]
+    assert report["submits"] == 1
+    assert report["dispatches"] >= 3
+    assert 0 < report["median_ms"] < report["load_ms"] * 100
+
+    reference = tmp_path / "reference"
+    reference.mkdir()
+    on_cpu = Run(reference, CLASSIFIER, [DIGIT], "--device", "cpu")
+    assert list(run.outputs) == ["out0"]
+    np.testing.assert_array_equal(run.outputs["out0"], on_cpu.outputs["out0"])
+
+
+@pytest.mark.parametrize("model", ["q8ta_linear__basic.pte", "dequantize_per_tensor__zp.pte"])
+def test_golden(model: str, tmp_path: Path) -> None:
+    case = CASES[model]
+    run = Run(tmp_path, GOLDENS / model, [read(spec) for spec in case["inputs"]], "--method", "forward")
+    assert (run.status, run.err) == (0, "")
+    golden = read(case["golden"])
+    assert run.outputs["out0"].dtype == golden.dtype
+    np.testing.assert_allclose(run.outputs["out0"], golden, atol=case["atol"], rtol=case["rtol"])
+
+
+def test_wrong_shape(tmp_path: Path) -> None:
+    Run(tmp_path, CLASSIFIER, [DIGIT[:, :63]]).check_failed(2, "expected float32 [1, 64], got float32 [1, 63]")
+
+
+def test_unknown_method(tmp_path: Path) -> None:
+    Run(tmp_path, CLASSIFIER, [DIGIT], "--method", "backward").check_failed(2, "no method 'backward'")
+
+
+def test_damaged_model(tmp_path: Path) -> None:
+    model = tmp_path / "damaged.pte"
+    model.write_bytes(CLASSIFIER.read_bytes()[:1000])
+    Run(tmp_path, model, [DIGIT]).check_failed(2, "damaged.pte")
+
+
+def test_no_adapter(tmp_path: Path) -> None:
+    """A Chromium without WebGPU adapters: the flags that give it one are taken away."""
+    chrome = tmp_path / "chrome-without-gpu"
+    chrome.write_text(f"""#!/bin/sh
+for flag do
+  shift
+  case $flag in
+    --use-webgpu-adapter=* | --enable-unsafe-webgpu) ;;
+    *) set -- "$@" "$flag" ;;
+  esac
+done
+exec {shlex.quote(find_chrome())} "$@" --disable-gpu --disable-software-rasterizer
+""")
+    chrome.chmod(0o755)
+    Run(tmp_path, CLASSIFIER, [DIGIT], "--chrome", chrome).check_failed(3, "adapter")
+
+
+def test_software_adapter_is_no_hardware(tmp_path: Path) -> None:
+    """Wherever this machine has a GPU, SwiftShader is forced on the browser all the same."""
+    chrome = tmp_path / "chrome-on-swiftshader"
+    chrome.write_text(f'#!/bin/sh\nexec {shlex.quote(find_chrome())} "$@" --use-webgpu-adapter=swiftshader\n')
+    chrome.chmod(0o755)
+    run = Run(tmp_path, CLASSIFIER, [DIGIT], "--chrome", chrome, "--gpu", "hardware")
+    run.check_failed(3, "no hardware adapter")
+
+
+def test_pytest_plugin(tmp_path: Path) -> None:
+    """A user's test file, run by a pytest of its own: passes, names the adapter, and fails without a browser."""
+    (tmp_path / "test_user.py").write_text(
+        "async def classify(model):\n"
+        "    program = await webq8.load(model)\n"
+        "    return list(program.methods)\n"
+        "def test_user(webq8_page):\n"
+        f"    assert 'forward' in webq8_page.call(classify, open({str(CLASSIFIER)!r}, 'rb').read())\n"
+    )
+    pytest_command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", tmp_path]
+    passed = subprocess.run(pytest_command, capture_output=True, text=True)
+    assert passed.returncode == 0, passed.stdout
+    assert "webq8: ran on google swiftshader" in passed.stdout
+    failed = subprocess.run([*pytest_command, "--webq8-chrome=absent"], capture_output=True, text=True)
+    assert failed.returncode == 1
+    assert "there is no program 'absent' to use as Chrome" in failed.stdout
+    assert "skipped" not in failed.stdout

@@ -1,0 +1,296 @@
+"""The visitor's page (`web/index.html`), as a visitor meets it: real Python, real models, real WebGPU."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from webq8.chrome import launch_options
+from webq8.site import Site
+
+ROOT = Path(__file__).parents[2]
+SCANS = np.load(ROOT / "web/models/digits.npz")
+GOLDEN = np.load(ROOT / "tests/data/digits_golden.npz")
+FIRST_OF_EACH = [int(np.flatnonzero(SCANS["labels"] == digit)[0]) for digit in range(10)]
+
+# Stricter than the site's own: what anyone who hosts the page may demand.
+POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'"
+START_MS = 60_000
+
+RECORD_PROGRESS = """
+window.recorded = { stages: [], fractions: [] };
+addEventListener("DOMContentLoaded", () => {
+  const stage = document.getElementById("stage"), bar = document.getElementById("progress");
+  const record = () => { recorded.stages.push(stage.textContent); recorded.fractions.push(bar.value); };
+  new MutationObserver(record).observe(stage, { childList: true });
+  new MutationObserver(record).observe(bar, { attributes: true });
+});
+"""
+
+Handler = Callable[[Route], None]
+
+
+@dataclass
+class Visit:
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def text(self, selector: str) -> str:
+        return self.page.locator(selector).inner_text()
+
+    def percents(self) -> list[float]:
+        return [
+            float(text.removesuffix(" %") or "nan") for text in self.page.locator("#scores .percent").all_inner_texts()
+        ]
+
+    def picture(self, name: str) -> np.ndarray:
+        """The shades of a canvas, 0 to 255."""
+        pixels = self.page.evaluate(
+            """id => {
+              const { width, height } = document.getElementById(id);
+              const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+              copy.drawImage(document.getElementById(id), 0, 0);
+              return copy.getImageData(0, 0, width, height).data.filter((_, i) => i % 4 === 3).join();
+            }""",
+            name,
+        )
+        shades = np.array(pixels.split(","), np.int16)
+        return shades.reshape(int(shades.size**0.5), -1)
+
+    def pick(self, index: int) -> None:
+        self.page.locator("#scans input").nth(index).check(force=True)
+        expect(self.page.locator("#truth")).to_have_text(f"This scan is labelled {SCANS['labels'][index]}")
+        self.settle()
+
+    def draw(self, *strokes: list[tuple[float, float]]) -> None:
+        """Draws with the mouse; points are fractions of the pad."""
+        pad = self.page.locator("#pad").bounding_box()
+        assert pad
+        for stroke in strokes:
+            points = [(pad["x"] + x * pad["width"], pad["y"] + y * pad["height"]) for x, y in stroke]
+            self.page.mouse.move(*points[0])
+            self.page.mouse.down()
+            for point in points[1:]:
+                self.page.mouse.move(*point, steps=5)
+            self.page.mouse.up()
+        self.settle()
+
+    def settle(self) -> None:
+        """Waits until the worker has answered everything that was asked."""
+        expect(self.page.locator("#scores")).to_have_attribute("aria-busy", "false")
+
+
+@contextmanager
+def visit(chromium: Browser, site: Site, routes: dict[str, Handler] | None = None, **options: Any) -> Iterator[Visit]:
+    with chromium.new_context(**options) as context:
+        page = context.new_page()
+        visit = Visit(page)
+        page.on("console", lambda message: visit.complaints.append(message.text) if message.type != "log" else None)
+        page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+        page.on("request", lambda request: visit.requests.append(request.url))
+        page.add_init_script(RECORD_PROGRESS)
+        page.route(re.compile(r"/(worker\.js)?$"), under_policy(""))
+        for pattern, handler in (routes or {}).items():
+            page.route(pattern, handler)
+        page.goto(site.url)
+        yield visit
+
+
+def under_policy(prefix: str) -> Handler:
+    """Serves a file under the strict policy, after `prefix`."""
+
+    def handle(route: Route) -> None:
+        response = route.fetch()
+        headers = response.headers | {"content-security-policy": POLICY}
+        route.fulfill(response=response, headers=headers, body=prefix + response.text())
+
+    return handle
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Site() as site:
+        site.add_runtime()
+        yield site
+
+
+@pytest.fixture(scope="module")
+def chromium(pytestconfig: pytest.Config) -> Iterator[Browser]:
+    chrome, gpu = pytestconfig.getoption("--webq8-chrome"), pytestconfig.getoption("--webq8-gpu")
+    with sync_playwright() as playwright, playwright.chromium.launch(**launch_options(chrome, gpu)) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def ready(chromium: Browser, site: Site) -> Iterator[Visit]:
+    """The page once it is loaded; whatever the tests do with it, it must not complain nor ask another origin."""
+    with visit(chromium, site, viewport={"width": 1280, "height": 860}) as visitor:
+        expect(visitor.page.locator("#answer")).to_contain_text("It reads", timeout=START_MS)
+        yield visitor
+        assert visitor.complaints == []
+        assert [url for url in visitor.requests if not url.startswith(site.url)] == []
+
+
+def test_progress_rises_to_the_end(ready: Visit) -> None:
+    recorded = ready.page.evaluate("recorded")
+    stages = list(dict.fromkeys(recorded["stages"]))
+    assert stages == ["Python runtime", "numpy", "flatbuffers", "webq8", "models and shaders"]
+    assert recorded["fractions"] == sorted(recorded["fractions"])
+    assert len(set(recorded["fractions"])) > 10
+    assert recorded["fractions"][-1] == 1
+    assert not ready.page.locator("#loading").is_visible()
+
+
+def test_adapter_is_named(ready: Visit, pytestconfig: pytest.Config) -> None:
+    assert ready.text("#adapter").startswith(
+        ready.page.evaluate("navigator.gpu.requestAdapter().then(adapter => adapter.info.vendor)")
+    )
+    software = pytestconfig.getoption("--webq8-gpu") == "swiftshader"
+    assert ("swiftshader" in ready.text("#adapter")) == software
+    warning = ready.page.locator("#software")
+    assert warning.is_visible() == software
+    expect(warning).to_contain_text("timings say nothing about a GPU")
+
+
+@pytest.mark.parametrize("index", FIRST_OF_EACH)
+def test_picked_scan(ready: Visit, index: int) -> None:
+    ready.pick(index)
+    logits = GOLDEN["logits"][index].astype(np.float64)
+    expected = 100 * np.exp(logits) / np.exp(logits).sum()
+    assert expected.argmax() == SCANS["labels"][index]
+    np.testing.assert_allclose(ready.percents(), expected, atol=2)
+    assert ready.text("#answer") == f"It reads a {SCANS['labels'][index]}"
+    assert ready.text("#scores .top .digit") == str(SCANS["labels"][index])
+    assert re.fullmatch(r"\d+\.\d ms, \d+ dispatches", ready.text("#classifier-cost"))
+    assert re.fullmatch(r"\d+\.\d ms, \d+ dispatches", ready.text("#upscaler-cost"))
+    np.testing.assert_allclose(ready.picture("scan"), SCANS["images"][index] / 16 * 255, atol=1)
+    upscaled = GOLDEN["upscaled"][index][0].clip(0, 1) * 255
+    np.testing.assert_allclose(ready.picture("upscale"), upscaled, atol=2)  # one step of int8, and rounding
+
+
+def test_keys_go_through_the_scans(ready: Visit) -> None:
+    ready.pick(0)
+    ready.page.locator("#scans input").first.focus()
+    ready.page.keyboard.press("ArrowRight")
+    expect(ready.page.locator("#scans input").nth(1)).to_be_checked()
+    expect(ready.page.locator("#truth")).to_have_text(f"This scan is labelled {SCANS['labels'][1]}")
+
+
+ONE = [(0.5, 0.2), (0.5, 0.8)]
+SEVEN = [(0.3, 0.2), (0.7, 0.2), (0.45, 0.8)]
+BAR = [(0.4, 0.5), (0.65, 0.5)]
+
+
+def test_drawn_digit(ready: Visit) -> None:
+    ready.pick(FIRST_OF_EACH[0])
+    percents, upscaled = ready.percents(), ready.picture("upscale")
+    ready.draw(SEVEN, BAR)
+    assert ready.text("#answer") == "It reads a 7"
+    assert ready.text("#truth").strip() == ""
+    assert ready.page.locator("#scans :checked").count() == 0
+    assert ready.percents() != percents
+    assert (ready.picture("upscale") != upscaled).any()
+
+
+@pytest.mark.parametrize("size", [1, 0.3])
+def test_drawing_is_scaled_as_the_scans_are(ready: Visit, size: float) -> None:
+    ready.page.get_by_role("button", name="Clear").click()
+    ready.draw([(x * size, y * size) for x, y in SEVEN])
+    ink = ready.picture("scan") > 32
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    assert (rows[0], rows[-1]) == (0, 7)
+    assert columns[0] == 7 - columns[-1]
+
+
+def test_clear(ready: Visit) -> None:
+    ready.draw(ONE)
+    ready.page.get_by_role("button", name="Clear").click()
+    assert ready.text("#answer") == "Draw a digit, or pick a scan"
+    assert ready.page.locator("#scores .top").count() == 0
+    assert np.isnan(ready.percents()).all()
+    assert not any(ready.picture(name).any() for name in ("pad", "scan", "upscale"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_phone(chromium: Browser, site: Site, scheme: str) -> None:
+    viewport = {"width": 375, "height": 740}
+    with visit(chromium, site, viewport=viewport, has_touch=True, is_mobile=True, color_scheme=scheme) as phone:
+        assert overflow(phone.page) == 0
+        expect(phone.page.locator("#answer")).to_contain_text("It reads", timeout=START_MS)
+        assert overflow(phone.page) == 0
+        phone.settle()
+        scan = phone.picture("scan")
+        phone.page.locator("#pad").tap()
+        phone.settle()
+        assert (phone.picture("scan") != scan).any()
+        assert phone.complaints == []
+
+
+def overflow(page: Page) -> int:
+    return int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+
+
+def answer(**response: Any) -> Handler:
+    return lambda route: route.fulfill(**response)
+
+
+def blocked(route: Route) -> None:
+    route.abort()
+
+
+# The device goes away while the first digit is being read.
+LOSE_DEVICE = """
+const { requestDevice } = GPUAdapter.prototype;
+GPUAdapter.prototype.requestDevice = async function (descriptor) {
+  const device = await requestDevice.call(this, descriptor);
+  addEventListener("message", () => device.destroy());
+  return device;
+};
+"""
+
+FAILURES: dict[str, tuple[str, Handler, str, str]] = {
+    "damaged model": (
+        "**/classifier.pte", answer(body="nonsense"), "A model file is broken", "classifier.pte",
+    ),
+    "missing model": (
+        "**/upscaler.pte", answer(status=404), "could not be loaded", "models/upscaler.pte: the server answered 404",
+    ),
+    "blocked wheel": (
+        "**/numpy*.whl", blocked, "could not be loaded", "wheels/numpy",
+    ),
+    "blocked runtime": (
+        "**/pyodide.asm.wasm", blocked, "could not be loaded", "pyodide/pyodide.asm.wasm",
+    ),
+    "blocked worker": (
+        "**/worker.js", blocked, "Python did not start", "",
+    ),
+    "no WebGPU": (
+        "**/worker.js", under_policy("delete WorkerNavigator.prototype.gpu;"), "no WebGPU", "up-to-date Chrome",
+    ),
+    "no adapter": (
+        "**/worker.js", under_policy("GPU.prototype.requestAdapter = async () => null;"), "no graphics adapter", "",
+    ),
+    "lost device": (
+        "**/worker.js", under_policy(LOSE_DEVICE), "The GPU stopped answering", "lost",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_failure_is_explained(chromium: Browser, site: Site, name: str) -> None:
+    pattern, handler, problem, explanation = FAILURES[name]
+    with visit(chromium, site, {pattern: handler}) as visitor:
+        alert = visitor.page.get_by_role("alert")
+        expect(alert).to_be_visible(timeout=START_MS)
+        expect(alert).to_contain_text(problem)
+        expect(alert).to_contain_text(explanation)
+        expect(alert).not_to_contain_text("Traceback")
+        expect(alert.get_by_role("button", name="Try again")).to_be_visible()
+        assert not visitor.page.locator("#loading").is_visible()
+        assert not visitor.page.locator("#demo").is_visible()

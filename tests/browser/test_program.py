@@ -1,0 +1,192 @@
+"""A loaded program in a page: progress, both ways of calling, overlapping runs, closing, threads, no numpy."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import webq8
+from webq8.errors import CannotBlock, ClosedError, InputError
+from webq8.host import Browser, PythonPage
+
+ROOT = Path(__file__).parents[2]
+CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
+DIGITS = (np.load(ROOT / "web" / "models" / "digits.npz")["images"][:8] / 16).astype(np.float32).reshape(-1, 1, 64)
+LOGITS = np.load(ROOT / "tests" / "data" / "digits_golden.npz")["logits"][:8]
+URL = "models/classifier.pte"
+
+
+async def load_and_watch(url):
+    events = []
+    program = await webq8.load(url, on_progress=lambda *event: events.append(event))
+    program.close()
+    return events, program.load_ms
+
+
+def test_progress(webq8_page: PythonPage) -> None:
+    events, load_ms = webq8_page.call(load_and_watch, URL)
+    fractions = [fraction for fraction, _ in events]
+    assert fractions == sorted(fractions)
+    assert events[-1] == (1.0, "ready")
+    assert any("bytes" in message for _, message in events)
+    assert any("shader" in message for _, message in events)
+    assert set(load_ms) == {"read", "parse", "check", "device", "plan", "compile"}
+
+
+async def run_blocking(url, x):
+    with await webq8.load(url) as program:
+        return program.run(x)
+
+
+def test_run_without_await(webq8_page: PythonPage) -> None:
+    np.testing.assert_array_equal(webq8_page.call(run_blocking, URL, DIGITS[0]), LOGITS[:1])
+
+
+async def run_where_nothing_can_block(url, x):
+    """A timer calls Python from JavaScript that is not prepared to wait."""
+    import asyncio
+
+    import js
+    from pyodide.ffi import create_once_callable
+
+    with await webq8.load(url) as program:
+        outcome = asyncio.get_running_loop().create_future()
+
+        def call():
+            try:
+                outcome.set_result(program.run(x))
+            except Exception as e:
+                outcome.set_exception(e)
+
+        js.setTimeout(create_once_callable(call), 0)
+        return await outcome
+
+
+def test_run_where_nothing_can_block(webq8_page: PythonPage) -> None:
+    with pytest.raises(CannotBlock, match="await program"):
+        webq8_page.call(run_where_nothing_can_block, URL, DIGITS[0])
+
+
+async def overlap(url, inputs):
+    import asyncio
+
+    with await webq8.load(url) as program:
+        return list(await asyncio.gather(*(program(x) for x in inputs)))
+
+
+def test_overlapping_runs(webq8_page: PythonPage) -> None:
+    np.testing.assert_array_equal(np.concatenate(webq8_page.call(overlap, URL, list(DIGITS))), LOGITS)
+
+
+async def many_runs(url, x):
+    from webq8 import gpu
+
+    program = await webq8.load(url)
+    await program(x)
+    before = gpu.live()
+    for _ in range(100):
+        await program(x)
+    after = gpu.live()
+    program.close()
+    return before, after, gpu.live()
+
+
+def test_nothing_leaks(webq8_page: PythonPage) -> None:
+    before, after, closed = webq8_page.call(many_runs, URL, DIGITS[0])
+    assert after["buffers"] == before["buffers"]
+    assert after["bytes"] == before["bytes"]
+    assert after["submits"] == before["submits"] + 100
+    assert (closed["buffers"], closed["bytes"]) == (0, 0)
+
+
+async def close_while_running(url, x):
+    import asyncio
+
+    from webq8 import gpu
+
+    program = await webq8.load(url)
+    running = asyncio.ensure_future(program(x))
+    await asyncio.sleep(0)
+    program.close()
+    return await running, gpu.live()
+
+
+def test_a_run_under_way_outlives_closing(webq8_page: PythonPage) -> None:
+    logits, live = webq8_page.call(close_while_running, URL, DIGITS[0])
+    np.testing.assert_array_equal(logits, LOGITS[:1])
+    assert live["buffers"] == 0
+
+
+async def run_after_closing(url, x):
+    program = await webq8.load(url)
+    program.close()
+    program.close()
+    await program(x)
+
+
+def test_closed(webq8_page: PythonPage) -> None:
+    with pytest.raises(ClosedError, match=r"classifier\.pte was closed; load it again to run it"):
+        webq8_page.call(run_after_closing, URL, DIGITS[0])
+
+
+async def wrong_input(url):
+    with await webq8.load(url) as program:
+        await program(b"1234")
+
+
+def test_inputs_are_checked(webq8_page: PythonPage) -> None:
+    with pytest.raises(InputError, match=r"input 0 of forward: expected float32 \[1, 64\], got uint8 \[4\]"):
+        webq8_page.call(wrong_input, URL)
+
+
+async def describe(url):
+    with await webq8.load(url) as program:
+        adapter = program.adapter
+        return {
+            "repr": repr(program),
+            "name": str(adapter),
+            "software": adapter.software,
+            "device": program.device,
+            "dispatches": program.dispatches(),
+        }
+
+
+def test_description(webq8_page: PythonPage) -> None:
+    told = webq8_page.call(describe, URL)
+    assert "swiftshader" in told["name"]
+    assert told["software"] is True
+    assert told["device"] == "webgpu"
+    assert told["dispatches"] == 5
+    assert told["repr"].startswith(f"<webq8 program classifier.pte, on {told['name']}")
+
+
+async def without_numpy(data, x):
+    try:
+        import numpy
+    except ImportError:
+        pass
+    else:
+        raise AssertionError(f"numpy {numpy.__version__} is here")
+    with await webq8.load(data) as program:
+        y = await program(x)
+        assert isinstance(y, memoryview)
+        return y, y.format, list(y.shape)
+
+
+@pytest.mark.parametrize("thread", ["worker", "main"])
+def test_pyodide_314_without_numpy(webq8_browser: Browser, thread: str) -> None:
+    with webq8_browser.page("314.0.7", thread) as page:
+        page.check_adapter()
+        logits, code, shape = page.call(without_numpy, CLASSIFIER.read_bytes(), DIGITS[0])
+        assert (code, shape) == ("f", [1, 10])
+        np.testing.assert_array_equal(logits, LOGITS[:1])
+
+
+async def with_numpy(data, x):
+    with await webq8.load(data) as program:
+        return await program(x)
+
+
+def test_main_thread(webq8_browser: Browser) -> None:
+    with webq8_browser.page("0.27.7", "main") as page:
+        page.check_adapter()
+        np.testing.assert_array_equal(page.call(with_numpy, CLASSIFIER.read_bytes(), DIGITS[0]), LOGITS[:1])

@@ -1,0 +1,208 @@
+"""The table of op cases: one row a case, run through `webq8.ops` on the GPU and against the reference.
+
+A row is an op, a name, and its arguments in the order of the schema. Sizes are primes where nothing else asks for them.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+FLT_MAX = float(np.finfo(np.float32).max)
+ZERO_POINTS = (-128, -7, 0, 5, 127)
+
+
+@dataclass(frozen=True)
+class Case:
+    op: str
+    name: str
+    build: Callable[[np.random.Generator], tuple[Any, ...]]
+
+    @property
+    def id(self) -> str:
+        return f"{self.op}-{self.name}"
+
+    def args(self) -> tuple[Any, ...]:
+        return self.build(np.random.default_rng(sum(map(ord, self.id))))
+
+
+def int8(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.integers(-128, 128, shape, np.int8)
+
+
+def float32(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def scales(rng: np.random.Generator, n: int) -> np.ndarray:
+    return rng.uniform(0.001, 0.01, n).astype(np.float32)
+
+
+# --- quantize, dequantize
+
+
+def _quantize() -> Iterator[Case]:
+    def case(name: str, x: Any, scale: float = 0.05, zero_point: int = 3, *rest: int) -> Case:
+        return Case("quantize_per_tensor", name, lambda rng: (x(rng) if callable(x) else x, scale, zero_point, *rest))
+
+    shapes = ((1,), (3,), (4,), (17,), (7, 5), (2, 3, 5), (2, 3, 5, 7), (1, 1, 1, 1), (2, 4, 1, 3), (1, 2, 3, 5, 7), ())
+    for shape in shapes:
+        yield case("shape-" + "x".join(map(str, shape)), lambda rng, shape=shape: float32(rng, *shape))
+    for shape in ((0,), (3, 0), (2, 0, 5, 7)):
+        yield case("empty-" + "x".join(map(str, shape)), np.zeros(shape, np.float32))
+    extremes = np.array([3e9, -3e9, np.inf, -np.inf, FLT_MAX, -FLT_MAX, 0, -0.0, 1e-45, -1e-45], np.float32)
+    nans = np.array([np.nan, -np.nan, 1, np.nan], np.float32)
+    nans.view(np.uint32)[3] = 0x7F800001  # a signalling one
+    ties = np.arange(-300, 300, dtype=np.float32) + np.float32(0.5)
+    for zero_point in ZERO_POINTS:
+        yield case(f"extremes-zp{zero_point}", extremes, 1.0, zero_point)
+        yield case(f"nan-zp{zero_point}", nans, 0.5, zero_point)
+        yield case(f"ties-zp{zero_point}", ties, 1.0, zero_point)
+    yield case("ties-scale-third", ties * np.float32(1 / 3), 1 / 3, 0)
+    yield case("small-scale", lambda rng: float32(rng, 101) * np.float32(1e-30), 1e-32, -1)
+    yield case("large-scale", lambda rng: float32(rng, 101) * np.float32(1e30), 1e28, 1)
+    yield case("narrow-range", lambda rng: float32(rng, 101) * np.float32(9), 0.05, 0, -127, 100)
+    yield case("two-grid-rows", lambda rng: float32(rng, 7, 600_011), 0.05, 0)
+
+
+def _dequantize() -> Iterator[Case]:
+    def case(name: str, x: Any, scale: float = 0.05, zero_point: int = 3) -> Case:
+        return Case("dequantize_per_tensor", name, lambda rng: (x(rng) if callable(x) else x, scale, zero_point))
+
+    for shape in ((1,), (3,), (17,), (7, 5), (2, 3, 5), (2, 3, 5, 7), (1, 1, 1, 1), (2, 4, 1, 3), (1, 2, 3, 5, 7), ()):
+        yield case("shape-" + "x".join(map(str, shape)), lambda rng, shape=shape: int8(rng, *shape))
+    for shape in ((0,), (2, 0, 5, 7)):
+        yield case("empty-" + "x".join(map(str, shape)), np.zeros(shape, np.int8))
+    every = np.arange(-128, 128, dtype=np.int8)
+    for zero_point in ZERO_POINTS:
+        yield case(f"every-value-zp{zero_point}", every, 0.1, zero_point)
+    yield case("small-scale", every, 2.0**-126)
+    yield case("large-scale", every, 2.0**125)
+
+
+# --- linear
+
+
+def _linear() -> Iterator[Case]:
+    def case(
+        name: str,
+        lead: tuple[int, ...],
+        n: int,
+        k: int,
+        *,
+        bias: bool = True,
+        activation: str = "none",
+        x_zp: int = 3,
+        y_zp: int = -4,
+        y_scale: float = 0.05,
+        pad: tuple[int, int] = (0, 0),
+        op: str = "q8ta_linear",
+        x: Callable[[np.random.Generator], np.ndarray] | None = None,
+        weight: Callable[[np.random.Generator], np.ndarray] | None = None,
+    ) -> Case:
+        """`pad`: extra columns of the weight, extra scales and biases."""
+
+        def build(rng: np.random.Generator) -> tuple[Any, ...]:
+            w = weight(rng) if weight else int8(rng, n, k + pad[0])
+            b = float32(rng, n + pad[1]) if bias else None
+            data = x(rng) if x else int8(rng, *lead, k)
+            return data, 0.02, x_zp, w, None, scales(rng, n + pad[1]), y_scale, y_zp, b, activation
+
+        return Case(op, name, build)
+
+    for m, n, k in (
+        (7, 5, 11),
+        (1, 1, 1),
+        (2, 3, 4),
+        (31, 37, 41),
+        (33, 32, 64),
+        (65, 1, 129),
+        (3, 130, 17),
+        (64, 64, 64),
+    ):
+        yield case(f"{m}x{n}x{k}", (m,), n, k)
+        yield case(f"{m}x{n}x{k}-relu-no-bias", (m,), n, k, bias=False, activation="relu")
+    for n, k in ((1, 1), (5, 11), (4, 16), (37, 257), (130, 1031), (10, 64)):
+        yield case(f"gemv-{n}x{k}", (1,), n, k, op="q8ta_linear_gemv")
+        yield case(f"gemv-{n}x{k}-relu", (1,), n, k, op="q8ta_linear_gemv", activation="relu")
+    yield case("gemv-many-rows", (5,), 7, 13, op="q8ta_linear_gemv")
+    for lead in ((), (2, 3), (2, 3, 5), (1, 2, 1, 3)):
+        yield case(f"batch-{'x'.join(map(str, lead))}", lead, 7, 13)
+    yield case("empty-rows", (0,), 7, 13)
+    yield case("empty-batch", (2, 0), 7, 13)
+    yield case("empty-columns", (3,), 0, 13)
+    yield case("empty-sum", (3,), 7, 0)
+    yield case("padded-weight", (5,), 7, 13, pad=(3, 1))
+    for zero_point in (-128, 0, 127):
+        yield case(f"x-zp{zero_point}", (5,), 7, 13, x_zp=zero_point)
+        yield case(f"y-zp{zero_point}", (5,), 7, 13, y_zp=zero_point)
+        yield case(f"y-zp{zero_point}-relu", (5,), 7, 13, y_zp=zero_point, activation="relu")
+        # results far outside of int8, on both sides
+        yield case(f"saturating-zp{zero_point}", (5,), 7, 501, y_zp=zero_point, y_scale=1e-12)
+    # the largest sum that int32 must hold: 65,793 · 255 · 128
+    low = lambda rng: np.full((2, 65793), -128, np.int8)  # noqa: E731
+    yield case("largest-sum", (2,), 2, 65793, x_zp=127, y_scale=3e4, x=low, weight=low)
+
+
+# --- transposed convolution
+
+
+def _conv2d_transposed() -> Iterator[Case]:
+    def case(
+        name: str,
+        ic: int,
+        oc: int,
+        size: tuple[int, int],
+        kernel: tuple[int, int],
+        stride: tuple[int, int] = (1, 1),
+        padding: tuple[int, int] = (0, 0),
+        output_padding: tuple[int, int] = (0, 0),
+        dilation: tuple[int, int] = (1, 1),
+        groups: int = 1,
+        *,
+        n: int = 1,
+        bias: bool = True,
+        activation: str = "none",
+        x_zp: int = 3,
+        y_zp: int = -4,
+        y_scale: float = 0.05,
+        pad: tuple[int, int] = (0, 0),
+    ) -> Case:
+        def build(rng: np.random.Generator) -> tuple[Any, ...]:
+            w = int8(rng, oc, kernel[0] * kernel[1] * (ic // groups) + pad[0])
+            b = float32(rng, oc + pad[1]) if bias else None
+            geometry = (kernel, stride, padding, output_padding, dilation, groups)
+            x = int8(rng, n, ic, *size)
+            return x, 0.02, x_zp, w, None, scales(rng, oc + pad[1]), y_scale, y_zp, b, *geometry, activation
+
+        return Case("q8ta_conv2d_transposed", name, build)
+
+    yield case("one-element", 1, 1, (1, 1), (1, 1))
+    yield case("primes", 5, 7, (3, 11), (3, 2), (2, 3))
+    yield case("k2-s2", 8, 4, (5, 7), (2, 2), (2, 2))
+    yield case("k3-s2-p1-op1", 3, 8, (7, 7), (3, 3), (2, 2), (1, 1), (1, 1))
+    yield case("k4-s2-p1-relu", 16, 5, (7, 5), (4, 4), (2, 2), (1, 1), activation="relu")
+    yield case("width-not-of-4", 4, 4, (2, 3), (3, 3))
+    yield case("stride-over-kernel", 5, 3, (4, 5), (2, 1), (5, 4))
+    yield case("output-padding", 2, 3, (3, 4), (3, 3), (4, 3), (1, 0), (3, 1))
+    yield case("dilation", 3, 5, (5, 4), (3, 2), (2, 1), (2, 1), (0, 0), (2, 3))
+    yield case("dilation-over-stride", 4, 4, (5, 5), (3, 3), (2, 2), (0, 0), (1, 1), (4, 4))
+    yield case("groups2", 8, 12, (3, 5), (3, 3), (2, 2), (1, 1), groups=2)
+    yield case("groups-within-words", 6, 9, (3, 5), (2, 2), (2, 2), groups=3)
+    yield case("groups-across-words", 10, 10, (4, 3), (3, 1), (1, 2), groups=2)
+    yield case("groups-one-output", 12, 4, (4, 3), (2, 2), groups=4)
+    yield case("depthwise", 7, 7, (5, 6), (3, 3), (2, 2), (1, 1), (1, 1), groups=7)
+    yield case("depthwise-multiplier", 5, 10, (5, 6), (3, 3), groups=5)
+    yield case("batch3", 5, 6, (4, 3), (3, 3), (2, 2), n=3)
+    yield case("no-bias-relu", 5, 6, (4, 3), (3, 3), (2, 2), bias=False, activation="relu")
+    yield case("padded-weight", 3, 5, (4, 3), (3, 3), pad=(1, 3))
+    yield case("padding-over-kernel", 3, 4, (9, 9), (2, 2), (1, 1), (3, 3))
+    yield case("empty-batch", 3, 4, (4, 4), (2, 2), n=0)
+    yield case("empty-output", 3, 4, (1, 4), (2, 2), (1, 1), (1, 0))
+    for zero_point in (-128, 0, 127):
+        yield case(f"x-zp{zero_point}", 5, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
+        yield case(f"saturating-zp{zero_point}", 5, 3, (4, 3), (3, 3), y_zp=zero_point, y_scale=1e-12)
+
+
+CASES = [*_quantize(), *_dequantize(), *_linear(), *_conv2d_transposed()]

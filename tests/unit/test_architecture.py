@@ -1,0 +1,123 @@
+"""What holds the package together: layers, public names, and who may touch `js`."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+import webq8
+from webq8 import errors, handlers, ops
+
+PACKAGE = Path(webq8.__file__).parent
+
+# From the ground up: a module imports only modules above it in this list (packages: also from within).
+LAYERS = [
+    "errors",
+    "paths",
+    "dtypes",
+    "ir",
+    "layout",
+    "formats",
+    "handlers",
+    "rewrite",
+    "wgsl",
+    "plan",
+    "reference",
+    "gpu",
+    "runtime",
+    "ops",
+    "__init__",
+    "transport",
+    "assets",
+    "site",
+    "chrome",
+    "host",
+    "testing",
+    "cli",
+]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """Names of webq8's modules that a file imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module == "webq8":
+            found |= {f"webq8.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    parts = {name.split(".")[1] for name in found if name.startswith("webq8.")}
+    return {part if part in LAYERS else "__init__" for part in parts}  # other names are public ones
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_one_way(path: Path) -> None:
+    own = name_of(path)
+    for imported in imports(path):
+        assert imported == own or LAYERS.index(imported) < LAYERS.index(own), f"{own} imports {imported}"
+
+
+def test_every_module_has_a_layer() -> None:
+    assert {name_of(path) for path in MODULES} == set(LAYERS)
+
+
+def test_only_gpu_touches_js() -> None:
+    for path in MODULES:
+        tree = ast.parse(path.read_text("utf-8"))
+        names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+        names |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
+        foreign = {n for n in names if n.split(".")[0] in ("js", "pyodide", "pyodide_js")}
+        assert not foreign or path.name == "gpu.py", f"{path.name} imports {foreign}"
+
+
+def test_public_names() -> None:
+    assert webq8.__all__ == [
+        "MethodSpec",
+        "Program",
+        "Tensor",
+        "TensorSpec",
+        "errors",
+        "inspect",
+        "load",
+        "ops",
+        "tensor",
+    ]
+    assert dir(ops) == [
+        "Tensor",
+        "close",
+        "dequantize_per_tensor",
+        "q8ta_conv2d_transposed",
+        "q8ta_linear",
+        "q8ta_linear_gemv",
+        "quantize_per_tensor",
+        "tensor",
+    ]
+
+
+def test_the_exception_tree_is_the_drawn_one() -> None:
+    drawn = [line.strip("│├└─ ").split()[0] for line in (errors.__doc__ or "").splitlines() if "──" in line]
+    classes = {n: c for n, c in vars(errors).items() if inspect.isclass(c) and issubclass(c, Exception)}
+    assert sorted([*drawn, "Webq8Error"]) == sorted(classes)
+    for name in ("NoAdapter", "DeviceLost", "ShaderError"):
+        assert issubclass(classes[name], errors.DeviceError)
+    assert all(issubclass(c, errors.Webq8Error) for c in classes.values())
+
+
+def test_ops_explain_themselves() -> None:
+    for spec in handlers.REGISTRY.values():
+        assert spec.handler.__doc__, spec.name
+        function = getattr(ops, spec.short)
+        assert list(inspect.signature(function).parameters) == [n for n in spec.args if n != "out"]
+
+
+def test_unknown_op_names_the_known_ones() -> None:
+    with pytest.raises(AttributeError, match="q8ta_linear"):
+        _ = ops.q8ta_nothing

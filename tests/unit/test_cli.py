@@ -1,0 +1,206 @@
+"""The command line, as far as it needs no browser: exit statuses, messages, files."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from webq8.cli import main
+
+GOLDENS = Path(__file__).parents[1] / "data" / "goldens"
+MODEL = GOLDENS / "q8ta_linear__basic.pte"
+CASE = next(case for case in json.loads((GOLDENS / "manifest.json").read_text()) if case["pte"] == MODEL.name)
+
+
+def read(spec: dict[str, Any]) -> np.ndarray[Any, Any]:
+    return np.fromfile(GOLDENS / spec["path"], spec["dtype"]).reshape(spec["shape"])
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    path = tmp_path / "in.npz"
+    np.savez(path, **{f"in{i}": read(spec) for i, spec in enumerate(CASE["inputs"])})
+    return path
+
+
+def run(*arguments: object) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def reason(capsys: pytest.CaptureFixture[str]) -> str:
+    """What was printed: nothing but one line on stderr."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("webq8: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_run_on_cpu(inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = tmp_path / "out.npz"
+    assert run("run", MODEL, "--inputs", inputs, "--outputs", outputs, "--device", "cpu", "--repeat", 3) == 0
+    with np.load(outputs) as arrays:
+        assert arrays.files == ["out0"]
+        golden = read(CASE["golden"])
+        assert arrays["out0"].dtype == golden.dtype
+        np.testing.assert_allclose(arrays["out0"], golden, atol=CASE["atol"], rtol=CASE["rtol"])
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.count("\n") == 1
+    report = json.loads(out)
+    assert list(report) == ["model", "device", "adapter", "dispatches", "submits", "load_ms", "first_ms", "median_ms"]
+    assert (report["model"], report["device"], report["adapter"]) == (str(MODEL), "cpu", None)
+    assert report["load_ms"] > 0
+
+
+def test_outputs_are_replaced_only_by_success(inputs: Path, tmp_path: Path) -> None:
+    outputs = tmp_path / "out.npz"
+    outputs.write_bytes(b"before")
+    command = ("run", MODEL, "--inputs", inputs, "--outputs", outputs, "--device", "cpu")
+    assert run(*command, "--method", "absent") == 2
+    assert outputs.read_bytes() == b"before"
+    assert run(*command) == 0
+    assert np.load(outputs).files == ["out0"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.npz", "out.npz"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: COMMAND"),
+        (["fly"], "invalid choice: 'fly'"),
+        (["run"], "required: MODEL, --inputs, --outputs"),
+        (["run", "absent.pte", "--inputs", "IN", "--outputs", "OUT"], "there is no file absent.pte"),
+        (["run", "MODEL", "--inputs", "absent.npz", "--outputs", "OUT"], "there is no file absent.npz"),
+        (["run", "MODEL", "--inputs", "IN", "--outputs", "absent/out.npz"], "cannot write a file absent/out.npz"),
+        (["run", "MODEL", "--inputs", "IN", "--outputs", "."], "cannot write a file ."),
+        (["run", "MODEL", "--inputs", "IN", "--outputs", "OUT", "--repeat", "0"], "'0' is not a whole number from 1"),
+        (["run", "MODEL", "--inputs", "IN", "--outputs", "OUT", "--repeat", "x"], "'x' is not a whole number from 1"),
+        (["run", "MODEL", "--inputs", "IN", "--outputs", "OUT", "--gpu", "none"], "invalid choice: 'none'"),
+        (["run", "MODEL", "--inputs", "IN", "--outputs", "OUT", "--device", "tpu"], "invalid choice: 'tpu'"),
+        (["run", "MODEL", "--inputs", "IN", "--outputs", "OUT", "--device", "cpu", "--method", "f"], "no method 'f'"),
+        (["run", "MODEL", "--inputs", "MODEL", "--outputs", "OUT"], "is not an .npz file of plain arrays"),
+        (["run", "IN", "--inputs", "IN", "--outputs", "OUT", "--device", "cpu"], "in.npz"),
+        (["inspect", "IN"], "in.npz"),
+        (["inspect", "absent.pte"], "there is no file absent.pte"),
+        (["serve", "--port", "x"], "invalid int value: 'x'"),
+    ],
+)
+def test_bad_arguments(
+    arguments: list[str], message: str, inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {"MODEL": str(MODEL), "IN": str(inputs), "OUT": str(tmp_path / "out.npz")}
+    assert run(*[names.get(argument, argument) for argument in arguments]) == 2
+    assert message in reason(capsys)
+    assert not (tmp_path / "out.npz").exists()
+
+
+X = np.zeros((4, 16), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": X}, "holds x; its arrays must be named in0"),
+        ({"in1": X}, "holds in1; its arrays must be named in0"),
+        ({"in0": X, "in1": X}, "takes 1 inputs"),
+        ({}, "takes 1 inputs"),
+        ({"in0": X[:3]}, "expected float32 [4, 16], got float32 [3, 16]"),
+        ({"in0": X.astype(np.float64)}, "expected float32 [4, 16], got float64 [4, 16]"),
+        ({"in0": X.astype(np.complex64)}, "not supported"),
+        ({"in0": np.array([{}], object)}, "is not an .npz file of plain arrays"),
+    ],
+)
+def test_bad_inputs(arrays: dict[str, Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "in.npz", **arrays)
+    outputs = tmp_path / "out.npz"
+    assert run("run", MODEL, "--inputs", tmp_path / "in.npz", "--outputs", outputs, "--device", "cpu") == 2
+    assert message in reason(capsys)
+    assert not outputs.exists()
+
+
+@pytest.mark.parametrize("size", [0, 1, 30, 200])
+def test_truncated_model(size: int, inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "short.pte"
+    model.write_bytes(MODEL.read_bytes()[:size])
+    assert run("run", model, "--inputs", inputs, "--outputs", tmp_path / "out.npz", "--device", "cpu") == 2
+    assert "short.pte" in reason(capsys)
+
+
+def test_browser_that_is_not_there(inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ("run", MODEL, "--inputs", inputs, "--outputs", tmp_path / "out.npz")
+    assert run(*command, "--chrome", tmp_path / "absent") == 1
+    assert f"there is no program '{tmp_path / 'absent'}'" in reason(capsys)
+
+
+def test_program_that_is_no_browser(inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    false = shutil.which("false")
+    assert run("run", MODEL, "--inputs", inputs, "--outputs", tmp_path / "out.npz", "--chrome", false) == 1
+    assert f"{false} did not start" in reason(capsys)
+
+
+def test_inspect_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("inspect", MODEL, "--json") == 0
+    method = json.loads(capsys.readouterr().out)["methods"]["forward"]
+    assert method["inputs"] == [{"shape": [4, 16], "dtype": "float32"}]
+    assert method["outputs"] == [{"shape": [4, 8], "dtype": "float32"}]
+    assert method["ops"]["et_vk.q8ta_linear.default"] == 1
+    assert method["unsupported"] == []
+
+
+def test_inspect_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("inspect", MODEL) == 0
+    assert capsys.readouterr().out == (
+        f"{MODEL}\n\n"
+        "forward: float32[4, 16] -> float32[4, 8]\n"
+        "     1 x et_vk.q8ta_linear.default\n"
+        "     1 x quantized_decomposed.dequantize_per_tensor.default\n"
+        "     1 x quantized_decomposed.quantize_per_tensor.default\n"
+        "  can run, in 3 GPU dispatches\n"
+    )
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run("--help")
+    assert caught.value.code == 0
+    assert "inspect" in capsys.readouterr().out
+
+
+def test_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("site", tmp_path / "site") == 0
+    assert str(tmp_path / "site") in capsys.readouterr().out
+    assert {"index.html", "runtime.json", "wheels", "pyodide"} <= {path.name for path in (tmp_path / "site").iterdir()}
+
+
+def test_setup_finds_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("setup") == 0
+    assert "browser: " in capsys.readouterr().out
+
+
+def test_setup_without_a_browser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WEBQ8_CHROME", str(tmp_path / "absent"))
+    assert run("setup", "--install-chromium") == 1
+    assert "absent" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_until_stopped(number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "webq8.cli", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        assert served.stderr is not None
+        url = served.stdout.readline().split()[2]
+        with urllib.request.urlopen(url + "runtime.json") as response:
+            assert json.loads(response.read())
+        served.send_signal(number)
+        assert served.wait(20) == 0
+        assert served.stderr.read() == ""

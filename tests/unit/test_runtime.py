@@ -1,0 +1,158 @@
+"""Loading and calling programs, on the CPU: sources, input checks, methods, progress, closing, inspecting."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import webq8
+from webq8.errors import ClosedError, FormatError, InputError, NoAdapter, Unsupported
+from webq8.runtime import drive
+
+ROOT = Path(__file__).parents[2]
+CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
+GOLDENS = ROOT / "tests" / "data" / "goldens"
+ROWS = {row["pte"]: row for row in json.loads((GOLDENS / "manifest.json").read_text())}
+REFERENCE = ["quantize_per_tensor__ties.pte", "q8ta_linear__gemv.pte", "q8ta_conv2d_transposed__k3.pte"]
+DIGIT = np.zeros((1, 64), np.float32)
+
+
+def load(source, **options) -> webq8.Program:
+    return drive(webq8.load(source, device="cpu", **options))
+
+
+@pytest.fixture
+def classifier() -> webq8.Program:
+    return load(CLASSIFIER)
+
+
+@pytest.mark.parametrize(
+    "name", ["quantize_per_tensor__ties.pte", "q8ta_linear__gemv.pte", "q8ta_conv2d_transposed__k3.pte"]
+)
+def test_reference_agrees_with_upstream(name: str) -> None:
+    row = ROWS[name]
+    specs = [*row["inputs"], row["golden"]]
+    arrays = [np.fromfile(GOLDENS / s["path"], s["dtype"]).reshape(s["shape"]) for s in specs]
+    np.testing.assert_array_equal(load(GOLDENS / name).run(*arrays[:-1]), arrays[-1])
+
+
+def test_sources(tmp_path: Path) -> None:
+    want = load(CLASSIFIER).run(DIGIT)
+    data = CLASSIFIER.read_bytes()
+    with CLASSIFIER.open("rb") as file:
+        sources = [
+            str(CLASSIFIER),
+            data,
+            bytearray(data),
+            memoryview(data),
+            io.BytesIO(data),
+            file,
+            CLASSIFIER.as_uri(),
+        ]
+        for source in sources:
+            np.testing.assert_array_equal(load(source).run(DIGIT), want)
+
+
+def test_bad_sources(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no_such\.pte does not exist"):
+        load(tmp_path / "no_such.pte")
+    with pytest.raises(InputError, match="a int is not a URL, path, bytes or binary file"):
+        load(3)
+    with pytest.raises(InputError, match="open the file in binary mode"):
+        load(io.StringIO("text"))
+    with pytest.raises(InputError, match="device: 'tpu' is not one of"):
+        drive(webq8.load(CLASSIFIER, device="tpu"))
+    with pytest.raises(NoAdapter, match="WebGPU is only there in a web page"):
+        drive(webq8.load(CLASSIFIER))
+    shutil.copy(CLASSIFIER, tmp_path / "cut.pte")
+    (tmp_path / "cut.pte").write_bytes(CLASSIFIER.read_bytes()[:999])
+    with pytest.raises(FormatError, match=r"cut\.pte"):
+        load(tmp_path / "cut.pte")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ((), r"forward takes 1 inputs \(float32 \[1, 64\]\), got 0"),
+        ((DIGIT, DIGIT), "forward takes 1 inputs .* got 2"),
+        ((DIGIT[0],), r"input 0 of forward: expected float32 \[1, 64\], got float32 \[64\]"),
+        ((DIGIT.astype(np.float64),), r"got float64 \[1, 64\]; convert it with \.astype\('float32'\)"),
+        (([0.0] * 64,), "input 0 of forward: a list is not an array"),
+    ],
+)
+def test_inputs_are_checked(classifier: webq8.Program, inputs: tuple, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        classifier.run(*inputs)
+
+
+def test_any_values_are_allowed(classifier: webq8.Program) -> None:
+    strange = np.full((1, 64), np.nan, np.float32)
+    strange[0, :3] = np.inf, -np.inf, 1e38
+    assert np.isfinite(classifier.run(strange)).all()
+
+
+def test_strided_inputs(classifier: webq8.Program) -> None:
+    wide = np.random.default_rng(0).random((64, 2), np.float32)
+    np.testing.assert_array_equal(classifier.run(wide.T[:1]), classifier.run(wide.T[:1].copy()))
+
+
+def test_methods(classifier: webq8.Program) -> None:
+    assert {name: str(spec) for name, spec in classifier.methods.items()} == {
+        "batch": "(float32 [60, 64]) -> float32 [60, 10]",
+        "forward": "(float32 [1, 64]) -> float32 [1, 10]",
+    }
+    assert classifier.run(np.zeros((60, 64), np.float32), method="batch").shape == (60, 10)
+    with pytest.raises(InputError, match="has no method 'backward'; it has batch, forward"):
+        classifier.run(DIGIT, method="backward")
+
+
+def test_repr(classifier: webq8.Program) -> None:
+    assert repr(classifier) == (
+        "<webq8 program classifier.pte, on cpu\n"
+        "  batch(float32 [60, 64]) -> float32 [60, 10]\n"
+        "  forward(float32 [1, 64]) -> float32 [1, 10]>"
+    )
+
+
+def test_closing() -> None:
+    with load(CLASSIFIER) as program:
+        program.run(DIGIT)
+    program.close()
+    with pytest.raises(ClosedError, match=r"classifier\.pte was closed"):
+        program.run(DIGIT)
+    assert "closed" in repr(program)
+
+
+def test_progress_ends_at_one() -> None:
+    events: list[tuple[float, str]] = []
+    load(CLASSIFIER, on_progress=lambda fraction, message: events.append((fraction, message)))
+    assert events[-1] == (1.0, "ready")
+
+
+def test_inspect() -> None:
+    methods = webq8.inspect(CLASSIFIER)["methods"]
+    assert methods["batch"] == {
+        "inputs": [{"shape": [60, 64], "dtype": "float32"}],
+        "outputs": [{"shape": [60, 10], "dtype": "float32"}],
+        "ops": {
+            "quantized_decomposed.quantize_per_tensor.default": 1,
+            "et_vk.q8ta_linear.default": 3,
+            "quantized_decomposed.dequantize_per_tensor.default": 1,
+        },
+        "unsupported": [],
+        "dispatches": 5,
+        "relayouts": 0,
+        "peak_bytes": 60 * (4 * 64 + 64),
+        "live_bytes": 60 * (4 * 64 + 64),
+    }
+    json.dumps(methods)
+
+
+def test_inspect_says_what_is_missing() -> None:
+    found = webq8.inspect(ROOT / "tests" / "data" / "two_delegates.pte")["methods"]["forward"]
+    assert [p["op"] for p in found["unsupported"]] == ["aten.relu.default", "aten::cumsum.out", "aten.sigmoid.default"]
+    assert found["dispatches"] is None
+    with pytest.raises(Unsupported, match="3 problems"):
+        load(ROOT / "tests" / "data" / "two_delegates.pte")

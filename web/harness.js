@@ -1,0 +1,14 @@
+// A bare page that runs Python for webq8.host. Its address says how: ?pyodide=VERSION&thread=worker|main&desk=PATH
+import { serve } from "./python_worker.js";
+
+const query = Object.fromEntries(new URLSearchParams(location.search));
+
+if (query.thread === "worker") {
+  const worker = new Worker("python_worker.js", { type: "module" });
+  worker.onerror = (event) => {
+    throw new Error(event.message ?? "python_worker.js did not load");
+  };
+  worker.postMessage(query);
+} else {
+  serve(query);
+}

@@ -1,0 +1,100 @@
+// Runs Python beside the page: starts it, starts app.py, then answers one question after the other.
+
+import "./replay.js"; // webq8's own, since this site's policy forbids it to evaluate text
+
+const PYODIDE = "0.27.7";
+const MODELS = ["models/classifier.pte", "models/upscaler.pte", "models/digits.npz"];
+const DOWNLOAD = 16e6; // bytes, roughly: servers that compress do not announce the size
+const DOWNLOAD_SHARE = 0.7; // of the progress bar; the rest is models and shaders
+
+const base = new URL(".", self.location).href;
+let python, demo;
+let received = 0;
+let progress = { stage: "Python runtime", fraction: 0 };
+
+function show(stage, started = 0, detail = "") {
+  const done = DOWNLOAD_SHARE * Math.min(1, received / DOWNLOAD) + (1 - DOWNLOAD_SHARE) * started;
+  progress = { stage, detail, fraction: Math.max(progress.fraction, done) };
+  postMessage({ progress });
+}
+
+function problem(kind, message) {
+  return Object.assign(new Error(message), { kind });
+}
+
+// Pyodide and webq8 fetch for themselves. Pyodide does not tell how far it is, and waits for ever where its wasm is
+// missing: so until all is there, every fetch counts its bytes, and the first that fails ends the start.
+let giveUp;
+const failedDownload = new Promise((_, reject) => (giveUp = reject));
+const plainFetch = self.fetch;
+
+async function countedFetch(resource, options) {
+  const name = String(resource.url ?? resource).replace(base, "");
+  try {
+    const response = await plainFetch(resource, options);
+    if (!response.ok) throw new Error(`the server answered ${response.status}`);
+    const counted = new TransformStream({
+      transform(chunk, controller) {
+        received += chunk.byteLength;
+        show(progress.stage);
+        controller.enqueue(chunk);
+      },
+    });
+    response.body.pipeTo(counted.writable).catch((cause) => giveUp(problem("Download", `${name}: ${cause.message}`)));
+    return new Response(counted.readable, response);
+  } catch (cause) {
+    giveUp(problem("Download", `${name}: ${cause.message}`));
+    throw cause;
+  }
+}
+
+async function start() {
+  if (!self.isSecureContext) throw problem("Insecure");
+  if (!navigator.gpu) throw problem("NoWebGPU");
+  self.fetch = countedFetch;
+
+  const runtime = await (await fetch("runtime.json")).json().then((runtimes) => runtimes[PYODIDE]);
+  // Everything downloads while Python starts. Models only warm the browser's cache: app.py fetches them by name.
+  const wheels = runtime.wheels.map(async (path) => (await fetch(path)).arrayBuffer());
+  const source = fetch("app.py").then((response) => response.text());
+  const models = MODELS.map(async (path) => (await fetch(path)).arrayBuffer());
+
+  const indexURL = new URL(runtime.pyodide, base).href;
+  python = await import(`${indexURL}pyodide.mjs`)
+    .then(({ loadPyodide }) => loadPyodide({ indexURL }))
+    .catch((cause) => Promise.reject(problem("Python", cause.message)));
+
+  for (const [i, wheel] of wheels.entries()) {
+    show(runtime.wheels[i].split("/").at(-1).split("-")[0]);
+    python.unpackArchive(await wheel, "wheel");
+  }
+  show("models and shaders");
+  await Promise.all(models);
+  python.FS.writeFile("app.py", await source);
+  const app = python.pyimport("app");
+  demo = await app.start((fraction, message) => show("models and shaders", fraction, message));
+  self.fetch = plainFetch;
+  postMessage({ ready: plain(demo.about()) });
+}
+
+async function answer({ pick, draw }) {
+  const result = await (draw ? demo.draw(draw) : demo.pick(pick));
+  postMessage({ result: { pick, ...plain(result) } });
+}
+
+function plain(proxy) {
+  const value = proxy.toJs({ dict_converter: Object.fromEntries });
+  proxy.destroy();
+  return value;
+}
+
+// What crosses from Python is a traceback; a visitor wants the exception alone, which Python still has.
+function report(error) {
+  const fromPython = python && error instanceof python.ffi.PythonError;
+  const kind = fromPython ? error.type : error.kind;
+  const message = fromPython ? python.runPython("import sys; str(sys.last_value)") : error.message;
+  postMessage({ error: { kind, message } });
+}
+
+self.onmessage = ({ data }) => answer(data).catch(report);
+Promise.race([start(), failedDownload]).catch(report);

@@ -18,6 +18,7 @@ __all__ = [
     "Graph",
     "ListRef",
     "Method",
+    "Param",
     "Plan",
     "Program",
     "ProgramPlan",
@@ -83,6 +84,9 @@ class Const:
     data: bytes = field(repr=False)
 
 
+Param = int | float | tuple[int, ...] | tuple[float, ...]
+
+
 @dataclass(frozen=True)
 class Dispatch:
     """One kernel launch. `bind` maps the kernel's WGSL variables to value ids or constants, `params` fills its struct
@@ -90,7 +94,7 @@ class Dispatch:
 
     kernel: str
     bind: Mapping[str, "int | Const"]
-    params: Mapping[str, int | float]
+    params: Mapping[str, Param]
     threads: int
     constants: Mapping[str, int | float | bool] = field(default_factory=dict)
     node: str = ""

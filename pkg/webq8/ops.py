@@ -7,15 +7,15 @@ Calling an op checks its arguments and records it; nothing waits. `await y.numpy
 import hashlib
 import inspect as _inspect
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from webq8.dtypes import ITEMSIZE, as_buffer, numel, to_array
 from webq8.errors import InputError, LimitError, raise_problems
 from webq8.handlers import REGISTRY
-from webq8.handlers.registry import Op, Scalar, TensorArg, bind, out_shape
-from webq8.ir import Call, Graph, Method, Value
+from webq8.handlers.registry import Arg, Op, Scalar, TensorArg, TensorList, bind, out_specs
+from webq8.ir import Call, Graph, ListRef, Method, Value
 from webq8.ir import Program as Parsed
 from webq8.ir import Tensor as IrTensor
 from webq8.runtime import Program, compile_program
@@ -59,10 +59,18 @@ class Tensor:
 
 
 class _Node:
-    """A recorded call: argument i is a Tensor or a plain value."""
+    """A recorded call: each argument a Tensor, a tuple of Tensors, or a plain value; and its outputs."""
 
     def __init__(self, spec: Op, args: Sequence[Any]) -> None:
         self.spec, self.args = spec, args
+        self.outs: tuple[Tensor, ...] = ()
+
+    def inputs(self) -> Iterator[Tensor]:
+        """Tensors that have to be there first; constants are part of the program."""
+        for arg, value in zip(self.spec.args.values(), self.args, strict=False):
+            for t in value if isinstance(value, tuple) else (value,):
+                if isinstance(t, Tensor) and not _is_const(arg):
+                    yield t
 
 
 def tensor(x: Any, *, shape: tuple[int, ...] | None = None, dtype: str | None = None, name: str = "x") -> Tensor:
@@ -83,18 +91,25 @@ def close() -> None:
         _programs.popitem()[1].close()
 
 
-def _record(spec: Op, given: Sequence[Any]) -> Tensor:
-    args: list[Any] = []
-    for (name, arg), value in zip(spec.args.items(), given, strict=False):
-        wrap = isinstance(arg, TensorArg) and value is not None and not isinstance(value, Tensor)
-        args.append(tensor(value, name=f"{spec.short}: {name}") if wrap else value)
-    values = [(-1, _as_value(a, a._data) if isinstance(a, Tensor) else _plain(a)) for a in args]
-    bound, problems = bind(spec, values, "webq8.ops", with_out=False)
+def _record(spec: Op, given: Sequence[Any]) -> Tensor | tuple[Tensor, ...]:
+    args = [_wrap(arg, v, f"{spec.short}: {name}") for (name, arg), v in zip(spec.args.items(), given, strict=False)]
+    pairs = [(-1, tuple((-1, _value(v)) for v in a) if _is_list(a) else _value(a)) for a in args]
+    bound, problems = bind(spec, pairs, "webq8.ops", with_out=False)
     # wrong here is an argument, not a file
     kinds = [p.kind if p.kind is LimitError else InputError for p in problems]
     raise_problems(spec.short, [replace(p, node="", op="", kind=k) for p, k in zip(problems, kinds, strict=True)])
     assert bound is not None
-    return Tensor(out_shape(spec, bound), spec.out.dtypes[0], call=_Node(spec, args))
+    node = _Node(spec, args)
+    node.outs = tuple(Tensor(shape, dtype, call=node) for shape, dtype in out_specs(spec, bound))
+    return node.outs[0] if isinstance(spec.args["out"], TensorArg) else node.outs
+
+
+def _wrap(arg: Arg, value: Any, name: str) -> Any:
+    if isinstance(arg, TensorList) and isinstance(value, list | tuple):
+        return tuple(_wrap(a, v, name) for a, v in zip(arg.of(len(value)), value, strict=True))
+    if isinstance(arg, Scalar) or value is None or isinstance(value, Tensor):
+        return _plain(value)
+    return tensor(value, name=name)
 
 
 def _plain(value: Any) -> Any:
@@ -104,87 +119,92 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _as_value(t: Tensor, data: memoryview | None) -> IrTensor:
-    return IrTensor(t.shape, t.dtype, data)
+def _is_list(value: Any) -> bool:
+    return isinstance(value, tuple) and any(isinstance(v, Tensor) for v in value)
 
 
-async def _realize(result: Tensor, device: Literal["webgpu", "cpu"]) -> None:
-    values: list[Value] = []
-    calls: list[Call] = []
-    inputs: list[int] = []
-    leaves: list[Tensor] = []
-    ids: dict[int, int] = {}
-    key: list[Any] = [device]
+def _value(value: Any) -> Any:
+    return IrTensor(value.shape, value.dtype, value._data) if isinstance(value, Tensor) else value
 
-    def add(value: Value) -> int:
-        values.append(value)
-        return len(values) - 1
 
-    def visit(t: Tensor) -> int:
+class _Graph:
+    """Collects what leads to a tensor; `key` is equal for graphs that one compiled program serves."""
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+        self.calls: list[Call] = []
+        self.inputs: list[int] = []
+        self.leaves: list[Tensor] = []
+        self.ids: dict[int, int] = {}  # id() of a Tensor -> value id
+        self.key: list[str] = []
+
+    def visit(self, t: Tensor) -> int:
         """Iterative, since chains of ops can be longer than Python's stack is deep."""
         stack = [t]
         while stack:
             top = stack[-1]
-            if id(top) in ids:
+            if id(top) in self.ids:
                 stack.pop()
-                continue
-            if top._data is not None or top._call is None:
-                ids[id(top)] = add(_as_value(top, None))
-                inputs.append(ids[id(top)])
-                leaves.append(top)
-                key.append(("input", top.shape, top.dtype))
-                continue
-            pending = [
-                a
-                for a, arg in zip(top._call.args, top._call.spec.args.values(), strict=False)
-                if isinstance(a, Tensor) and id(a) not in ids and not _is_const(arg)
-            ]
-            if pending:
+            elif top._call is None:
+                self.ids[id(top)] = self._add(IrTensor(top.shape, top.dtype))
+                self.inputs.append(self.ids[id(top)])
+                self.leaves.append(top)
+                self.key.append(f"input {top.dtype} {top.shape}")
+            elif pending := [a for a in top._call.inputs() if id(a) not in self.ids]:
                 stack += pending
-                continue
-            ids[id(top)] = _emit(top)
-        return ids[id(t)]
-
-    def _emit(t: Tensor) -> int:
-        node = t._call
-        assert node is not None
-        arg_ids: list[int] = []
-        form: list[Any] = []
-        for a, arg in zip(node.args, node.spec.args.values(), strict=False):
-            if isinstance(a, Tensor) and _is_const(arg):
-                assert a._data is not None
-                arg_ids.append(add(_as_value(a, a._data)))
-                form.append((a.shape, a.dtype, hashlib.sha256(a._data).digest()))
-            elif isinstance(a, Tensor):
-                arg_ids.append(ids[id(a)])
-                form.append(ids[id(a)])
             else:
-                arg_ids.append(add(_plain(a)))
-                form.append(_plain(a))
-        out = add(_as_value(t, None))
-        calls.append(Call(node.spec.name, (*arg_ids, out), f"webq8.ops, call {len(calls)}"))
-        key.append((node.spec.name, *form))
-        return out
+                self._emit(top._call)
+        return self.ids[id(t)]
 
-    out = visit(result)
-    program = _programs.get(tuple(key))
+    def _add(self, value: Value) -> int:
+        self.values.append(value)
+        return len(self.values) - 1
+
+    def _emit(self, node: _Node) -> None:
+        self.key.append(node.spec.name)
+        ids = [self._argument(arg, v) for arg, v in zip(node.spec.args.values(), node.args, strict=False)]
+        for out in node.outs:
+            self.ids[id(out)] = self._add(IrTensor(out.shape, out.dtype))
+        outs = [self.ids[id(out)] for out in node.outs]
+        result = outs[0] if isinstance(node.spec.args["out"], TensorArg) else self._add(ListRef(tuple(outs)))
+        self.calls.append(Call(node.spec.name, (*ids, result), f"webq8.ops, call {len(self.calls)}"))
+
+    def _argument(self, arg: Arg, value: Any) -> int:
+        if _is_list(value):
+            return self._add(ListRef(tuple(self._argument(arg, v) for v in value)))
+        if isinstance(value, Tensor) and _is_const(arg):
+            assert value._data is not None
+            self.key.append(f"{value.dtype} {value.shape} {hashlib.sha256(value._data).hexdigest()}")
+            return self._add(_value(value))
+        if isinstance(value, Tensor):
+            self.key.append(f"value {self.ids[id(value)]}")
+            return self.ids[id(value)]
+        self.key.append(repr(value))
+        return self._add(value)
+
+
+async def _realize(result: Tensor, device: Literal["webgpu", "cpu"]) -> None:
+    graph = _Graph()
+    out = graph.visit(result)
+    key = (device, *graph.key)
+    program = _programs.get(key)
     if program is None:
-        graph = Graph(tuple(values), tuple(calls), tuple(inputs), (out,))
-        program = await compile_program(Parsed({"forward": Method("forward", graph)}), "webq8.ops", device)
-        _programs[tuple(key)] = program
+        method = Method("forward", Graph(tuple(graph.values), tuple(graph.calls), tuple(graph.inputs), (out,)))
+        program = await compile_program(Parsed({"forward": method}), "webq8.ops", device)
+        _programs[key] = program
         while len(_programs) > _KEPT:
             _programs.popitem(last=False)[1].close()
     else:
-        _programs.move_to_end(tuple(key))
-    array = await program(*(to_array(t._data, t.shape, t.dtype) for t in leaves if t._data is not None))
+        _programs.move_to_end(key)
+    array = await program(*(to_array(t._data, t.shape, t.dtype) for t in graph.leaves if t._data is not None))
     result._data, result._call = as_buffer(array, "result")[0], None
 
 
-def _is_const(arg: Any) -> bool:
+def _is_const(arg: Arg) -> bool:
     return isinstance(arg, TensorArg) and arg.const
 
 
-def _callable(spec: Op) -> Callable[..., Tensor]:
+def _callable(spec: Op) -> Callable[..., Any]:
     names = [n for n in spec.args if n != "out"]
     parameters = []
     for name in names:
@@ -203,7 +223,7 @@ def _callable(spec: Op) -> Callable[..., Tensor]:
             parameters[i] = parameters[i].replace(default=_inspect.Parameter.empty)
     signature = _inspect.Signature(parameters, return_annotation=Tensor)
 
-    def call(*args: Any, **kwargs: Any) -> Tensor:
+    def call(*args: Any, **kwargs: Any) -> Any:
         try:
             given = signature.bind(*args, **kwargs)
         except TypeError as e:
@@ -217,7 +237,7 @@ def _callable(spec: Op) -> Callable[..., Tensor]:
     return call
 
 
-def __getattr__(name: str) -> Callable[..., Tensor]:
+def __getattr__(name: str) -> Callable[..., Any]:
     if name not in _SHORT:
         raise AttributeError(f"webq8.ops has no {name!r}; there are {', '.join(sorted(_SHORT))}")
     globals()[name] = _callable(_SHORT[name])

@@ -1,6 +1,6 @@
 """Graph to plan: layouts, lifetimes, buffers, grids and limits. Pure Python, no GPU."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -9,10 +9,10 @@ from webq8.dtypes import cdiv, round_up
 from webq8.errors import FormatError, LimitError, Problem, raise_problems
 from webq8.handlers import REGISTRY
 from webq8.handlers.quant import relayout
-from webq8.handlers.registry import Op, TensorArg, bind
-from webq8.ir import Call, Const, Dispatch, Graph, Method, Plan, Program, ProgramPlan, Slot, Step, Tensor
+from webq8.handlers.registry import Arg, Given, Op, TensorArg, TensorList, arguments, bind
+from webq8.ir import Call, Const, Dispatch, Graph, ListRef, Method, Plan, Program, ProgramPlan, Slot, Step, Tensor
 from webq8.layout import LayoutName, default_layout, layout, nbytes
-from webq8.rewrite import rewrite
+from webq8.rewrite import reads, rewrite, writes
 
 __all__ = ["Limits", "check_method", "fold_grid", "plan_program"]
 
@@ -42,21 +42,21 @@ def find_problems(method: Method) -> list[Problem]:
         if spec is None:
             problems.append(Problem(call.node, call.op, "no such op in webq8"))
         else:
-            problems += bind(spec, [(i, graph.values[i]) for i in call.args], call.node)[1]
+            problems += bind(spec, arguments(graph.values, call.args), call.node)[1]
     # calls left out above would only make this complain about what they should have computed
     return problems or _data_flow_problems(graph)
 
 
 def _data_flow_problems(graph: Graph) -> list[Problem]:
     problems: list[Problem] = []
-    known = {i for i, v in enumerate(graph.values) if not isinstance(v, Tensor) or v.data is not None} | {*graph.inputs}
+    known = {-1, *graph.inputs}  # −1 stands for None in lists
+    known |= {i for i, v in enumerate(graph.values) if not isinstance(v, Tensor) or v.data is not None}
     for call in graph.calls:
-        for i in call.args[:-1]:
-            if i not in known:
-                problems.append(Problem(call.node, call.op, f"reads value {i} before it is computed", FormatError))
-        if call.args[-1] in known:
-            problems.append(Problem(call.node, call.op, f"writes value {call.args[-1]} a second time", FormatError))
-        known.add(call.args[-1])
+        for i in reads(graph, call) - known:
+            problems.append(Problem(call.node, call.op, f"reads value {i} before it is computed", FormatError))
+        for i in writes(graph, call) & known:
+            problems.append(Problem(call.node, call.op, f"writes value {i} a second time", FormatError))
+        known |= writes(graph, call)
     for i in graph.outputs:
         if i not in known or not isinstance(graph.values[i], Tensor):
             problems.append(Problem("outputs", "", f"value {i} is not a tensor that a call computes", FormatError))
@@ -101,17 +101,30 @@ class _Planner:
         outputs = [self._as(i, "plain", "outputs") for i in self.graph.outputs]
         return _Allocator(self, inputs, outputs).plan()
 
-    def _choose_layouts(self, calls: Iterable[tuple[Call, Op]]) -> None:
+    def _choose_layouts(self, calls: Sequence[tuple[Call, Op]]) -> None:
         """A tensor lives in the layout that its producer writes, else the one its first reader wants."""
-        for call, spec in reversed(list(calls)):
-            for i, arg in zip(call.args, spec.args.values(), strict=True):
-                if isinstance(arg, TensorArg) and arg.layout and i in self.tensors:
-                    self.layouts[i] = arg.layout
+        demands = [[*self._demands(call, spec)] for call, spec in calls]
+        for wanted in reversed(demands):
+            self.layouts |= dict(wanted)
+        for (call, _), wanted in zip(calls, demands, strict=True):
+            written = writes(self.graph, call)
+            self.layouts |= {i: name for i, name in wanted if i in written}
         for i, t in self.tensors.items():
             self.layouts.setdefault(i, default_layout(t.shape, t.dtype))
-        for call, spec in calls:
-            if spec.out.layout:
-                self.layouts[call.args[-1]] = spec.out.layout
+
+    def _demands(self, call: Call, spec: Op) -> Iterator[tuple[int, LayoutName]]:
+        """(id, layout) of every int8 tensor that a call wants in a layout of its own."""
+
+        def demands(i: int, arg: Arg) -> Iterator[tuple[int, LayoutName]]:
+            value = self.graph.values[i] if i >= 0 else None
+            if isinstance(arg, TensorList) and isinstance(value, ListRef):
+                for j, element in zip(value.ids, arg.of(len(value.ids)), strict=True):
+                    yield from demands(j, element)
+            elif isinstance(arg, TensorArg) and arg.layout and not arg.const and isinstance(value, Tensor):
+                yield i, arg.layout
+
+        for i, arg in zip(call.args, spec.args.values(), strict=True):
+            yield from demands(i, arg)
 
     def _new(self, like: int, name: LayoutName) -> int:
         i = len(self.graph.values) + len(self.converted)
@@ -147,11 +160,13 @@ class _Planner:
         return new
 
     def _call(self, call: Call, spec: Op) -> None:
-        ids = []
-        for i, arg in zip(call.args, spec.args.values(), strict=True):
-            wanted = arg.layout if isinstance(arg, TensorArg) and not arg.const else None
-            ids.append(self._as(i, wanted, call.node) if wanted and i in self.tensors else i)
-        values = [(i, self.tensors[i] if i in self.tensors else self.graph.values[i]) for i in ids]
+        ids = {i: self._as(i, name, call.node) for i, name in self._demands(call, spec)}
+        values: list[Given] = []
+        for i, value in arguments(self.graph.values, call.args):
+            if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+                values.append((i, tuple((ids.get(j, j), v) for j, v in value)))
+            else:
+                values.append((ids.get(i, i), value))
         args, problems = bind(spec, values, call.node, self.layouts)
         raise_problems(self.what, problems)
         assert args is not None

@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from webq8.handlers import REGISTRY
-from webq8.handlers.registry import Args, Operand, bind
+from webq8.handlers.registry import Args, Operand, arguments, bind
 from webq8.ir import Graph, Tensor
 from webq8.rewrite import rewrite
 
 __all__ = ["requantize", "run_graph"]
 
 Array = npt.NDArray[Any]
-_RUN: dict[str, Callable[[Args], Array]] = {}
+Result = Array | tuple[Array, ...]  # a tuple for several outputs
+_RUN: dict[str, Callable[[Args], Result]] = {}
 
 
 def run_graph(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
@@ -28,21 +29,24 @@ def run_graph(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
         if isinstance(v, Tensor) and v.data is not None:
             arrays[i] = np.frombuffer(v.data, v.dtype).reshape(v.shape)
     for call in graph.calls:
-        args, _ = bind(REGISTRY[call.op], [(i, graph.values[i]) for i in call.args], call.node)
+        args, _ = bind(REGISTRY[call.op], arguments(graph.values, call.args), call.node)
         assert args is not None, "check_method comes first"
-        out = args.out
+        outs: tuple[Operand, ...] = args.out if isinstance(args.out, tuple) else (args.out,)
         for name, value in vars(args).items():
             if isinstance(value, Operand) and name != "out":
                 setattr(args, name, arrays[value.id])
-        with np.errstate(over="ignore", invalid="ignore"):
+            elif isinstance(value, tuple) and value and isinstance(value[0], Operand) and name != "out":
+                setattr(args, name, [arrays[v.id] for v in value])
+        with np.errstate(all="ignore"):
             result = _RUN[call.op](args)
-        assert (result.shape, result.dtype) == (out.shape, np.dtype(out.tensor.dtype)), call.op
-        arrays[out.id] = result
+        for out, array in zip(outs, result if isinstance(result, tuple) else (result,), strict=True):
+            assert (array.shape, array.dtype) == (out.shape, np.dtype(out.tensor.dtype)), call.op
+            arrays[out.id] = array
     return [arrays[i] for i in graph.outputs]
 
 
-def _op(*names: str) -> Callable[[Callable[[Args], Array]], Callable[[Args], Array]]:
-    def register(function: Callable[[Args], Array]) -> Callable[[Args], Array]:
+def _op(*names: str) -> Callable[[Callable[[Args], Result]], Callable[[Args], Result]]:
+    def register(function: Callable[[Args], Result]) -> Callable[[Args], Result]:
         for name in names:
             _RUN[name] = function
         return function

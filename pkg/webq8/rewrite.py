@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from webq8.ir import Call, Graph, ListRef, Tensor
 
-__all__ = ["drop_dead_calls", "fold_prepack", "rewrite"]
+__all__ = ["drop_dead_calls", "fold_prepack", "reads", "rewrite", "writes"]
 
 
 def rewrite(graph: Graph) -> Graph:
@@ -35,13 +35,22 @@ def drop_dead_calls(graph: Graph) -> Graph:
     """Removes calls whose results nobody needs."""
     needed, kept = set(graph.outputs), list[Call]()
     for call in reversed(graph.calls):
-        if not call.args or call.args[-1] in needed or _list_of(graph, call.args[-1]) & needed:
+        if writes(graph, call) & needed or not call.args:
             kept.append(call)
-            for i in call.args:
-                needed |= {i} | _list_of(graph, i)
+            needed |= reads(graph, call)
     return replace(graph, calls=tuple(reversed(kept)))
 
 
-def _list_of(graph: Graph, i: int) -> set[int]:
+def reads(graph: Graph, call: Call) -> set[int]:
+    """Ids of what a call reads, lists looked into."""
+    return {j for i in call.args[:-1] for j in _flat(graph, i)}
+
+
+def writes(graph: Graph, call: Call) -> set[int]:
+    """Ids of what a call computes: its last argument, or the tensors of that list."""
+    return {j for i in call.args[-1:] for j in _flat(graph, i)}
+
+
+def _flat(graph: Graph, i: int) -> tuple[int, ...]:
     value = graph.values[i]
-    return set(value.ids) if isinstance(value, ListRef) else set()
+    return value.ids if isinstance(value, ListRef) else (i,)

@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from webq8.ir import Param
 from webq8.paths import resource_dir
 
 __all__ = ["Binding", "Kernel", "kernel", "kernel_names", "module_source", "pack_params"]
 
 _BINDING = re.compile(r"@group\(0\)\s*@binding\((\d+)\)\s*var<([\w, ]+)>\s*(\w+)\s*:")
 _STRUCT = re.compile(r"struct Params \{(.*?)\}", re.DOTALL)
-_FIELD = re.compile(r"(\w+)\s*:\s*(\w+)\s*,")
+_FIELD = re.compile(r"(\w+)\s*:\s*(?:array<vec4<(\w+)>, (\d+)>|(\w+))\s*,")
 _OVERRIDE = re.compile(r"override\s+(\w+)\s*:")
 _WORKGROUP = re.compile(r"@workgroup_size\((\d+)\)")
 _CODES = {"u32": "I", "i32": "i", "f32": "f"}
@@ -30,11 +31,19 @@ class Binding:
 
 
 @dataclass(frozen=True)
+class Field:
+    """A field of Params: a scalar, or `array<vec4<T>, N>`, filled with up to 4·N numbers (the rest is zero)."""
+
+    code: str  # struct's
+    vectors: int  # 0 for a scalar
+
+
+@dataclass(frozen=True)
 class Kernel:
     name: str
     source: str = field(repr=False)
     bindings: tuple[Binding, ...]
-    params: Mapping[str, str]  # name -> struct code, in order
+    params: Mapping[str, Field]  # in order
     overrides: frozenset[str]
     workgroup_size: int
 
@@ -57,7 +66,7 @@ def kernel(name: str) -> Kernel:
     struct_text, size = _STRUCT.search(source), _WORKGROUP.search(source)
     assert struct_text, f"{name}.wgsl lacks struct Params"
     assert size, f"{name}.wgsl lacks @workgroup_size"
-    params = {n: _CODES[t] for n, t in _FIELD.findall(struct_text[1])}
+    params = {n: Field(_CODES[v or s], int(count or 0)) for n, v, count, s in _FIELD.findall(struct_text[1])}
     return Kernel(
         name,
         source,
@@ -73,9 +82,17 @@ def module_source(name: str, packed_dot: bool) -> str:
     return "\n".join([_read("dot4_packed" if packed_dot else "dot4_plain"), _read("prelude"), _read(name)])
 
 
-def pack_params(k: Kernel, values: Mapping[str, int | float]) -> bytes:
-    """Fills a kernel's Params by name; uniform buffers are sized in 16 bytes."""
+def pack_params(k: Kernel, values: Mapping[str, Param]) -> bytes:
+    """Fills a kernel's Params by name; arrays are aligned to 16 bytes, and so is the whole."""
     if values.keys() != k.params.keys():
         raise KeyError(f"{k.name}.wgsl: params differ from those given: {sorted(values.keys() ^ k.params.keys())}")
-    data = struct.pack("<" + "".join(k.params.values()), *(values[n] for n in k.params))
-    return data.ljust(-(-len(data) // 16) * 16, b"\0")
+    data = bytearray()
+    for name, spec in k.params.items():
+        value = values[name]
+        if not spec.vectors:
+            data += struct.pack(f"<{spec.code}", value)
+            continue
+        assert isinstance(value, tuple), f"{k.name}.wgsl: {name} takes a tuple"
+        data += bytes(-len(data) % 16)
+        data += struct.pack(f"<{len(value)}{spec.code}", *value).ljust(16 * spec.vectors, b"\0")
+    return bytes(data + bytes(-len(data) % 16))

@@ -15,7 +15,7 @@ from webq8.handlers.registry import (
     check_terms,
     op,
 )
-from webq8.ir import Const, Dispatch
+from webq8.ir import Const, Dispatch, Param
 
 __all__: list[str] = []
 
@@ -55,7 +55,7 @@ def linear(a: Args) -> Iterator[Dispatch]:
         "channel": per_channel(a.weight_scales, a.bias, a.N),
         "y": a.out.id,
     }
-    params: dict[str, int | float] = {"n_words": n_padded // 4, "k_steps": k_bytes // 16}
+    params: dict[str, Param] = {"n_words": n_padded // 4, "k_steps": k_bytes // 16}
     params |= epilogue_params(a)
     if rows == 1:
         lanes = min(_GEMV_THREADS, 1 << max(0, (cdiv(k_bytes, 16) - 1).bit_length() - 2))

@@ -4,19 +4,20 @@
     def linear(a: Args) -> Iterator[Dispatch]: …
 
 A tensor is declared by its dtypes and its sizes: a letter is the same number everywhere in the op, `*B` any number of
-leading sizes, `K+` at least K. Binding a call checks everything there is to check and hands the handler plain values
-by name (`a.x`, `a.x_scale`) and letters (`a.K`), so a handler holds arithmetic only.
+leading sizes, `K+` at least K, `...` any shape. Binding a call checks all there is to check and hands the handler
+plain values by name (`a.x`, `a.x_scale`) and letters (`a.K`), so a handler holds arithmetic only.
 """
 
 import math
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from webq8.dtypes import cast
 from webq8.errors import FormatError, LimitError, Problem, Unsupported, Webq8Error
-from webq8.ir import Dispatch, Tensor, Value
+from webq8.ir import Dispatch, ListRef, Tensor, Value
 from webq8.layout import Layout, LayoutName, layout
 
 __all__ = [
@@ -29,18 +30,24 @@ __all__ = [
     "SCALE",
     "ZERO_POINT",
     "Args",
+    "BadArg",
+    "Bool",
     "Choice",
     "Constant",
     "Int",
+    "Ints",
+    "Number",
     "Op",
     "Operand",
     "Pair",
     "TensorArg",
+    "TensorList",
+    "arguments",
     "bind",
     "check_terms",
     "f32",
     "op",
-    "out_shape",
+    "out_specs",
 ]
 
 # 255·128·K, the largest sum of K products (x − zero point)·w, must fit int32
@@ -113,12 +120,11 @@ class _Scale(Scalar):
         return float(value)
 
 
-def check_scale(value: float) -> None:
+def check_scale(value: float, prefix: str = "") -> None:
     """A scale and its reciprocal must be positive, finite, normal float32 numbers."""
     if not (_FLT_MIN <= value <= _FLT_MAX and _FLT_MIN <= 1.0 / value <= _FLT_MAX):
-        raise BadArg(
-            f"{value!r} is not a usable scale: it and 1/scale must be positive, finite, normal float32 numbers"
-        )
+        rule = "it and 1/scale must be positive, finite, normal float32 numbers"
+        raise BadArg(f"{prefix}{value!r} is not a usable scale: {rule}")
 
 
 @dataclass(frozen=True)
@@ -137,6 +143,48 @@ class Int(Scalar):
         if not self.low <= value <= self.high:
             raise BadArg(f"{value} is outside of {self.low}…{self.high}")
         return value
+
+
+@dataclass(frozen=True)
+class Number(Scalar):
+    """A float or an integer, converted to float; `absent` stands for a null in the file."""
+
+    absent: float | None = None
+
+    def convert(self, value: Value) -> float:
+        if value is None and self.absent is not None:
+            return self.absent
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise BadArg(f"expected a number, got {value!r}")
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Bool(Scalar):
+    """A truth value; `absent` stands for a null in the file."""
+
+    absent: bool = False
+
+    def convert(self, value: Value) -> bool:
+        if value is None:
+            return self.absent
+        if not isinstance(value, bool):
+            raise BadArg(f"expected a truth value, got {value!r}")
+        return value
+
+
+@dataclass(frozen=True)
+class Ints(Scalar):
+    """A list of integers, or null where `optional`."""
+
+    optional: bool = False
+
+    def convert(self, value: Value) -> tuple[int, ...] | None:
+        if value is None and self.optional:
+            return None
+        if not isinstance(value, tuple | list) or not all(type(v) is int for v in value):
+            raise BadArg(f"expected a list of integers, got {value!r}")
+        return tuple(int(v) for v in value)
 
 
 @dataclass(frozen=True)
@@ -189,9 +237,27 @@ class TensorArg:
     const: bool = False
     optional: bool = False
     values: Literal["any", "finite", "scales"] = "any"  # what a constant's elements are checked for
+    like: str | None = None  # the argument whose dtype it has
 
     def text(self) -> str:
         return f"{' or '.join(self.dtypes)} [{', '.join(self.sizes.split())}]"
+
+
+@dataclass(frozen=True)
+class TensorList:
+    """A list of tensors (`cat`'s), or several outputs (`max_pool2d_with_indices`'s); bound as a tuple of operands.
+
+    One element serves a list of any length.
+    """
+
+    elements: tuple[TensorArg, ...]
+    optional: bool = False
+
+    def of(self, count: int) -> tuple[TensorArg, ...]:
+        elements = self.elements * count if len(self.elements) == 1 else self.elements
+        if len(elements) != count:
+            raise BadArg(f"{count} tensors, {len(elements)} expected")
+        return elements
 
 
 def I8(sizes: str, layout: LayoutName | None = None) -> TensorArg:  # noqa: N802 - reads as a type
@@ -209,7 +275,9 @@ def Constant(  # noqa: N802
 
 
 Handler = Callable[[Args], Iterator[Dispatch]]
-Arg = TensorArg | Scalar
+Arg = TensorArg | TensorList | Scalar
+# a value with its id; a list of values as a tuple of such pairs
+Given = tuple[int, "Value | tuple[tuple[int, Value], ...]"]
 
 
 @dataclass(frozen=True)
@@ -219,7 +287,7 @@ class Op:
     name: str
     args: Mapping[str, Arg]
     handler: Handler
-    derive: Callable[[Args], Mapping[str, int]] | None
+    derive: Callable[[Args], Mapping[str, Any]] | None
     check: Callable[[Args], None] | None
 
     @property
@@ -227,10 +295,10 @@ class Op:
         return self.name.split(".")[1]
 
     @property
-    def out(self) -> TensorArg:
-        arg = self.args["out"]
-        assert isinstance(arg, TensorArg)
-        return arg
+    def outputs(self) -> tuple[TensorArg, ...]:
+        out = self.args["out"]
+        assert isinstance(out, TensorArg | TensorList)
+        return (out,) if isinstance(out, TensorArg) else out.elements
 
 
 REGISTRY: dict[str, Op] = {}
@@ -238,7 +306,7 @@ REGISTRY: dict[str, Op] = {}
 
 def op(
     *names: str,
-    derive: Callable[[Args], Mapping[str, int]] | None = None,
+    derive: Callable[[Args], Mapping[str, Any]] | None = None,
     check: Callable[[Args], None] | None = None,
     **args: Arg,
 ) -> Callable[[Handler], Handler]:
@@ -258,118 +326,153 @@ def check_terms(count: int) -> None:
         raise BadArg(f"{count} terms an output could overflow the int32 accumulator; at most {MAX_TERMS}", LimitError)
 
 
+def arguments(values: Sequence[Value] | Mapping[int, Value], ids: Sequence[int]) -> list[Given]:
+    """Pairs of id and value for `bind`; lists are looked into. An id of −1 in a list stands for None."""
+
+    def given(i: int) -> Given:
+        value = values[i]
+        return (
+            i,
+            tuple((j, values[j] if j >= 0 else None) for j in value.ids) if isinstance(value, ListRef) else value,
+        )
+
+    return [given(i) for i in ids]
+
+
 def bind(
     spec: Op,
-    values: Sequence[tuple[int, Value]],
+    given: Sequence[Given],
     node: str,
     layouts: Mapping[int, LayoutName] | None = None,
     with_out: bool = True,
 ) -> tuple[Args | None, list[Problem]]:
-    """Matches (id, value) pairs against an op's declaration: the arguments by name, or what is wrong with them.
+    """Matches the arguments of a call against its op's declaration: the arguments by name, or what is wrong with them.
 
-    `layouts` gives the layout each id is bound in. Without `with_out`, `values` lacks the output, so the arguments do.
+    `layouts` gives the layout each id is bound in. Without `with_out`, `given` lacks the output, so the arguments do.
     """
-    names = [n for n in spec.args if with_out or n != "out"]
-    if len(values) != len(names):
-        return None, [Problem(node, spec.name, f"{len(values)} arguments, {len(names)} expected", FormatError)]
-    problems: list[Problem] = []
+    return _Binder(spec, node, layouts or {}).bind(given, [n for n in spec.args if with_out or n != "out"])
 
-    def run(step: Callable[[], Any], prefix: str) -> Any:
+
+class _Binder:
+    def __init__(self, spec: Op, node: str, layouts: Mapping[int, LayoutName]) -> None:
+        self.spec, self.node, self.layouts = spec, node, layouts
+        self.problems: list[Problem] = []
+        self.letters: dict[str, Any] = {}
+        self.origin: dict[str, str] = {}  # letter -> the argument that set it
+        self.bound: dict[str, Any] = {}
+        self.tensors: list[tuple[str, TensorArg, Tensor]] = []
+
+    def bind(self, given: Sequence[Given], names: Sequence[str]) -> tuple[Args | None, list[Problem]]:
+        args = Args(self.bound, self.letters)
+        with self._noting(""):
+            if len(given) != len(names):
+                raise BadArg(f"{len(given)} arguments, {len(names)} expected")
+        if not self.problems:
+            for name, (i, value) in zip(names, given, strict=True):
+                with self._noting(f"{name}: "):
+                    self.bound[name] = self._argument(name, i, value)
+        if not self.problems and self.spec.derive:
+            with self._noting(""):
+                for letter, size in self.spec.derive(Args(self.bound, self.letters)).items():
+                    self._set(letter, size, "the other arguments")
+        if not self.problems:
+            for name, arg, tensor in self.tensors:
+                with self._noting(f"{name}: "):
+                    self._minimum(arg, tensor.shape)
+                    self._contents(arg, tensor)
+        args = Args(self.bound, self.letters)
+        if not self.problems and self.spec.check:
+            with self._noting(""):
+                self.spec.check(args)
+        return (None if self.problems else args), self.problems
+
+    @contextmanager
+    def _noting(self, prefix: str) -> Iterator[None]:
         try:
-            return step()
+            yield
         except BadArg as e:
-            problems.append(Problem(node, spec.name, prefix + str(e), e.kind))
-            return None
+            self.problems.append(Problem(self.node, self.spec.name, prefix + str(e), e.kind))
 
-    letters: dict[str, Any] = {}
-    origin: dict[str, str] = {}
-    bound: dict[str, Any] = {}
-    tensors: list[tuple[str, TensorArg, Tensor]] = []
-    for name, (i, value) in zip(names, values, strict=True):
-        arg = spec.args[name]
+    def _argument(self, name: str, i: int, value: Any) -> Any:
+        arg = self.spec.args[name]
         if isinstance(arg, Scalar):
-            bound[name] = run(lambda a=arg, v=value: a.convert(v), f"{name}: ")  # type: ignore[misc]
-            continue
-        tensor = run(lambda a=arg, v=value: _tensor(a, v), f"{name}: ")  # type: ignore[misc]
-        if tensor is None:
-            bound[name] = None
-            continue
-        tensors.append((name, arg, tensor))
-        chosen = (layouts or {}).get(i) or arg.layout or "rows"
-        bound[name] = Operand(i, tensor, chosen)
-        run(lambda n=name, a=arg, t=tensor: _unify(n, a, t.shape, letters, origin), f"{name}: ")  # type: ignore[misc]
-    if not problems and spec.derive:
-        derive = spec.derive
-        for letter, size in (run(lambda: derive(Args(bound, letters)), "") or {}).items():
-            run(lambda k=letter, s=size: _set(k, s, letters, origin, "the other arguments"), "out: ")  # type: ignore[misc]
-    if not problems:
-        for name, arg, tensor in tensors:
-            run(lambda a=arg, t=tensor: _minimum(a, t.shape, letters), f"{name}: ")  # type: ignore[misc]
-            run(lambda a=arg, t=tensor: _contents(a, t, letters), f"{name}: ")  # type: ignore[misc]
-    args = Args(bound, letters)
-    if not problems and spec.check:
-        check = spec.check
-        run(lambda: check(args), "")
-    return (None if problems else args), problems
+            return arg.convert(value)
+        if isinstance(arg, TensorArg):
+            return self._operand(name, arg, i, value)
+        if value is None and arg.optional:
+            return None
+        if not isinstance(value, tuple) or not all(isinstance(v, tuple) for v in value):
+            raise BadArg(f"expected a list of tensors, got {value!r}")
+        return tuple(self._operand(name, a, j, v) for a, (j, v) in zip(arg.of(len(value)), value, strict=True))
+
+    def _operand(self, name: str, arg: TensorArg, i: int, value: Value) -> Operand | None:
+        if value is None and arg.optional:
+            return None
+        if not isinstance(value, Tensor):
+            raise BadArg(f"expected a tensor {arg.text()}, got {value!r}")
+        expected = arg.dtypes if arg.like is None else (self._dtype_of(arg.like),)
+        if value.dtype not in expected:
+            text = replace(arg, dtypes=expected).text()
+            raise BadArg(f"expected {text}, got {value.dtype} {list(value.shape)}", Unsupported)
+        if arg.const and value.data is None:
+            raise BadArg("must be a constant", Unsupported)
+        self.tensors.append((name, arg, value))
+        self._unify(name, arg, value.shape)
+        return Operand(i, value, self.layouts.get(i) or arg.layout or "rows")
+
+    def _dtype_of(self, name: str) -> str:
+        other = self.bound.get(name)
+        other = other[0] if isinstance(other, tuple) else other
+        assert isinstance(other, Operand), f"{name} comes later or failed"
+        return other.tensor.dtype
+
+    def _set(self, letter: str, size: Any, source: str) -> None:
+        known = self.letters.setdefault(letter, size)
+        if known != size:
+            raise BadArg(f"{letter} = {size} disagrees with {letter} = {known} of {self.origin[letter]}")
+        self.origin.setdefault(letter, source)
+
+    def _unify(self, name: str, arg: TensorArg, shape: tuple[int, ...]) -> None:
+        tokens = arg.sizes.split()
+        if tokens == ["..."]:  # any shape, the same as no other
+            return
+        if tokens and tokens[0][0] == "*":
+            lead = len(shape) - (len(tokens) - 1)
+            if lead < 0:
+                raise BadArg(f"shape {list(shape)} has too few dimensions for [{', '.join(tokens)}]")
+            self._set(tokens[0][1:], shape[:lead], name)
+            tokens, shape = tokens[1:], shape[lead:]
+        if len(tokens) != len(shape):
+            raise BadArg(f"shape {list(shape)} has {len(shape)} dimensions, [{', '.join(tokens)}] expected")
+        for token, size in zip(tokens, shape, strict=True):
+            if not token.endswith("+"):
+                self._set(token, size, name)
+
+    def _minimum(self, arg: TensorArg, shape: tuple[int, ...]) -> None:
+        for token, size in zip(reversed(arg.sizes.split()), reversed(shape), strict=False):
+            if token.endswith("+") and size < self.letters[token[:-1]]:
+                least = self.letters[token[:-1]]
+                raise BadArg(f"shape {list(shape)}: size {size} is less than {token[:-1]} = {least}")
+
+    def _contents(self, arg: TensorArg, tensor: Tensor) -> None:
+        if arg.values == "any" or tensor.data is None:
+            return
+        count = self.letters[arg.sizes.rstrip("+")]  # longer ones are padding
+        for i, v in enumerate(cast(tensor.data[: 4 * count], tensor.dtype)):
+            if arg.values == "scales":
+                check_scale(v, f"element {i}: ")
+            elif not math.isfinite(v):
+                raise BadArg(f"element {i} is {v}; constants must be finite")
 
 
-def out_shape(spec: Op, args: Args) -> tuple[int, ...]:
-    """The output's shape, from the letters that `bind(…, with_out=False)` found."""
-    shape: list[int] = []
-    for token in spec.out.sizes.split():
-        shape += getattr(args, token[1:]) if token[0] == "*" else [getattr(args, token)]
-    return tuple(shape)
-
-
-def _tensor(arg: TensorArg, value: Value) -> Tensor | None:
-    if value is None and arg.optional:
-        return None
-    if not isinstance(value, Tensor):
-        raise BadArg(f"expected a tensor {arg.text()}, got {value!r}")
-    if value.dtype not in arg.dtypes:
-        raise BadArg(f"expected {arg.text()}, got {value.dtype} {list(value.shape)}", Unsupported)
-    if arg.const and value.data is None:
-        raise BadArg("must be a constant", Unsupported)
-    return value
-
-
-def _set(letter: str, size: int, letters: dict[str, Any], origin: dict[str, str], source: str) -> None:
-    if letters.setdefault(letter, size) != size:
-        raise BadArg(f"{letter} = {size} disagrees with {letter} = {letters[letter]} of {origin[letter]}")
-    origin.setdefault(letter, source)
-
-
-def _unify(name: str, arg: TensorArg, shape: tuple[int, ...], letters: dict[str, Any], origin: dict[str, str]) -> None:
-    tokens = arg.sizes.split()
-    if tokens and tokens[0][0] == "*":
-        lead = len(shape) - (len(tokens) - 1)
-        if lead < 0:
-            raise BadArg(f"shape {list(shape)} has too few dimensions for [{', '.join(tokens)}]")
-        _set(tokens[0][1:], shape[:lead], letters, origin, name)  # type: ignore[arg-type]
-        tokens, shape = tokens[1:], shape[lead:]
-    if len(tokens) != len(shape):
-        raise BadArg(f"shape {list(shape)} has {len(shape)} dimensions, [{', '.join(tokens)}] expected")
-    for token, size in zip(tokens, shape, strict=True):
-        if not token.endswith("+"):
-            _set(token, size, letters, origin, name)
-
-
-def _minimum(arg: TensorArg, shape: tuple[int, ...], letters: Mapping[str, Any]) -> None:
-    for token, size in zip(reversed(arg.sizes.split()), reversed(shape), strict=False):
-        if token.endswith("+") and size < letters[token[:-1]]:
-            raise BadArg(f"shape {list(shape)}: size {size} is less than {token[:-1]} = {letters[token[:-1]]}")
-
-
-def _contents(arg: TensorArg, tensor: Tensor, letters: Mapping[str, Any]) -> None:
-    if arg.values == "any" or tensor.data is None:
-        return
-    count = letters[arg.sizes.rstrip("+")]  # longer ones are padding
-    elements = cast(tensor.data[: 4 * count], tensor.dtype)
-    for i, v in enumerate(elements):
-        if arg.values == "scales":
-            try:
-                check_scale(v)
-            except BadArg as e:
-                raise BadArg(f"element {i}: {e}") from None
-        elif not math.isfinite(v):
-            raise BadArg(f"element {i} is {v}; constants must be finite")
+def out_specs(spec: Op, args: Args) -> list[tuple[tuple[int, ...], str]]:
+    """Shape and dtype of each output, from what `bind(…, with_out=False)` found."""
+    specs = []
+    for out in spec.outputs:
+        shape: list[int] = []
+        for token in out.sizes.split():
+            shape += getattr(args, token[1:]) if token[0] == "*" else [getattr(args, token)]
+        like = getattr(args, out.like) if out.like else None
+        like = like[0] if isinstance(like, tuple) else like
+        specs.append((tuple(shape), like.tensor.dtype if like else out.dtypes[0]))
+    return specs

@@ -20,7 +20,8 @@ from webq8.ir import Program as Parsed
 from webq8.ir import Tensor as IrTensor
 from webq8.runtime import Program, compile_program
 
-_SHORT = {spec.short: spec for spec in REGISTRY.values() if spec.name.endswith(".default")}
+# where overloads share a short name, the first registered has it; `aten::` names are those of calls outside of delegates
+_SHORT = {spec.short: spec for spec in reversed(REGISTRY.values()) if "::" not in spec.name}
 _KEPT = 16  # compiled programs
 _programs: "OrderedDict[tuple[Any, ...], Program]" = OrderedDict()
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from op_cases import CASES, Case
+from cases import CASES, Case
 from webq8 import ops
 from webq8.host import PythonPage
 from webq8.runtime import drive
@@ -33,6 +33,13 @@ async def free():
     return gpu.live()
 
 
+def compare(got: np.ndarray, want: np.ndarray, case: Case) -> None:
+    if case.rtol or case.atol:
+        np.testing.assert_allclose(got, want, case.rtol, case.atol, err_msg=case.id)
+    else:
+        np.testing.assert_array_equal(got, want, case.id)
+
+
 def expected(case: Case) -> np.ndarray:
     return drive(getattr(ops, case.op)(*case.args()).numpy("cpu"))
 
@@ -41,7 +48,7 @@ def expected(case: Case) -> np.ndarray:
 def test_op(webq8_page: PythonPage, case: Case) -> None:
     got, want = webq8_page.call(run, case.op, list(case.args())), expected(case)
     assert (got.shape, got.dtype) == (want.shape, want.dtype)
-    np.testing.assert_array_equal(got, want)
+    compare(got, want, case)
 
 
 @pytest.fixture
@@ -74,4 +81,4 @@ def test_without_numpy(webq8_browser) -> None:
         page.check_adapter()
         for case in CASES:
             if "empty" not in case.name:
-                np.testing.assert_array_equal(page.call(run, case.op, list(case.args())), expected(case), case.id)
+                compare(page.call(run, case.op, list(case.args())), expected(case), case)

@@ -90,16 +90,8 @@ def test_public_names() -> None:
         "ops",
         "tensor",
     ]
-    assert dir(ops) == [
-        "Tensor",
-        "close",
-        "dequantize_per_tensor",
-        "q8ta_conv2d_transposed",
-        "q8ta_linear",
-        "q8ta_linear_gemv",
-        "quantize_per_tensor",
-        "tensor",
-    ]
+    shorts = {spec.short for spec in handlers.REGISTRY.values() if "::" not in spec.name}
+    assert dir(ops) == sorted({"Tensor", "close", "tensor"} | shorts)
 
 
 def test_the_exception_tree_is_the_drawn_one() -> None:
@@ -114,8 +106,8 @@ def test_the_exception_tree_is_the_drawn_one() -> None:
 def test_ops_explain_themselves() -> None:
     for spec in handlers.REGISTRY.values():
         assert spec.handler.__doc__, spec.name
-        function = getattr(ops, spec.short)
-        assert list(inspect.signature(function).parameters) == [n for n in spec.args if n != "out"]
+    for name, spec in vars(ops)["_SHORT"].items():
+        assert list(inspect.signature(getattr(ops, name)).parameters) == [n for n in spec.args if n != "out"]
 
 
 def test_unknown_op_names_the_known_ones() -> None:

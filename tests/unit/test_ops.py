@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 import webq8
-from op_cases import FLT_MAX
+from cases.common import FLT_MAX
 from webq8 import ops
 from webq8.errors import InputError, LimitError, NoAdapter
 from webq8.runtime import drive

@@ -1,43 +1,11 @@
-"""The table of op cases: one row a case, run through `webq8.ops` on the GPU and against the reference.
-
-A row is an op, a name, and its arguments in the order of the schema. Sizes are primes where nothing else asks for them.
-"""
+"""Cases of the int8 ops, and of quantizing to and from them. Sizes are primes where nothing else asks for them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-FLT_MAX = float(np.finfo(np.float32).max)
-ZERO_POINTS = (-128, -7, 0, 5, 127)
-
-
-@dataclass(frozen=True)
-class Case:
-    op: str
-    name: str
-    build: Callable[[np.random.Generator], tuple[Any, ...]]
-
-    @property
-    def id(self) -> str:
-        return f"{self.op}-{self.name}"
-
-    def args(self) -> tuple[Any, ...]:
-        return self.build(np.random.default_rng(sum(map(ord, self.id))))
-
-
-def int8(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    return rng.integers(-128, 128, shape, np.int8)
-
-
-def float32(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    return rng.normal(size=shape).astype(np.float32)
-
-
-def scales(rng: np.random.Generator, n: int) -> np.ndarray:
-    return rng.uniform(0.001, 0.01, n).astype(np.float32)
-
+from cases.common import FLT_MAX, ZERO_POINTS, Case, float32, int8, scales
 
 # --- quantize, dequantize
 
@@ -205,4 +173,4 @@ def _conv2d_transposed() -> Iterator[Case]:
         yield case(f"saturating-zp{zero_point}", 5, 3, (4, 3), (3, 3), y_zp=zero_point, y_scale=1e-12)
 
 
-CASES = [*_quantize(), *_dequantize(), *_linear(), *_conv2d_transposed()]
+INT8_CASES = [*_quantize(), *_dequantize(), *_linear(), *_conv2d_transposed()]

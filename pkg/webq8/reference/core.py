@@ -1,0 +1,55 @@
+"""Every op in numpy, step by step in float32: the tests' oracle, and `device="cpu"`.
+
+Written apart from the kernels (scatter where they gather, 64-bit accumulators), so that the two check each other. A
+module a family of ops, as in handlers; a function takes the op's arguments with arrays in place of operands.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from webq8.handlers import REGISTRY
+from webq8.handlers.registry import Args, Operand, arguments, bind
+from webq8.ir import Graph, Tensor
+from webq8.rewrite import rewrite
+
+__all__ = ["Array", "Result", "reference", "run_graph"]
+
+Array = npt.NDArray[Any]
+Result = Array | tuple[Array, ...]  # a tuple for several outputs
+_RUN: dict[str, Callable[[Args], Result]] = {}
+
+
+def run_graph(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
+    """Runs a graph that `plan.check_method` has passed."""
+    graph = rewrite(graph)
+    arrays: dict[int, Array] = dict(zip(graph.inputs, inputs, strict=True))
+    for i, v in enumerate(graph.values):
+        if isinstance(v, Tensor) and v.data is not None:
+            arrays[i] = np.frombuffer(v.data, v.dtype).reshape(v.shape)
+    for call in graph.calls:
+        args, _ = bind(REGISTRY[call.op], arguments(graph.values, call.args), call.node)
+        assert args is not None, "check_method comes first"
+        outs: tuple[Operand, ...] = args.out if isinstance(args.out, tuple) else (args.out,)
+        for name, value in vars(args).items():
+            if isinstance(value, Operand) and name != "out":
+                setattr(args, name, arrays[value.id])
+            elif isinstance(value, tuple) and value and isinstance(value[0], Operand) and name != "out":
+                setattr(args, name, [arrays[v.id] for v in value])
+        with np.errstate(all="ignore"):
+            result = _RUN[call.op](args)
+        for out, array in zip(outs, result if isinstance(result, tuple) else (result,), strict=True):
+            assert (array.shape, array.dtype) == (out.shape, np.dtype(out.tensor.dtype)), call.op
+            arrays[out.id] = array
+    return [arrays[i] for i in graph.outputs]
+
+
+def reference(*names: str) -> Callable[[Callable[[Args], Result]], Callable[[Args], Result]]:
+    def register(function: Callable[[Args], Result]) -> Callable[[Args], Result]:
+        for name in names:
+            _RUN[name] = function
+        return function
+
+    return register

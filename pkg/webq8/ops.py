@@ -20,7 +20,7 @@ from webq8.ir import Program as Parsed
 from webq8.ir import Tensor as IrTensor
 from webq8.runtime import Program, compile_program
 
-# where overloads share a short name, the first registered has it; `aten::` names are those of calls outside of delegates
+# where overloads share a short name, the first registered has it; `aten::` names are calls outside of delegates
 _SHORT = {spec.short: spec for spec in reversed(REGISTRY.values()) if "::" not in spec.name}
 _KEPT = 16  # compiled programs
 _programs: "OrderedDict[tuple[Any, ...], Program]" = OrderedDict()

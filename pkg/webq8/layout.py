@@ -1,8 +1,9 @@
 """Where each element of a tensor lies in GPU memory.
 
-int8 tensors keep the axis that ops reduce over innermost and padded, so that kernels read whole words of four elements:
-channels-last with C padded to 4 for 4-D maps ("channels"), rows padded to 16 bytes otherwise ("rows"), which makes one
-vec4 load of every 16 elements. All other tensors, and what enters or leaves a program, are plain row-major.
+int8 tensors keep the axis that ops reduce over innermost and padded, so that kernels read whole words: channels-last
+for 4-D maps ("channels"), rows otherwise ("rows"). Both are padded to 16 elements, which makes every load a vec4 of
+words and a pointwise convolution a matrix product; maps of up to 8 channels to 4, where 16 would mostly move padding.
+All other tensors, and what enters or leaves a program, are plain row-major.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Literal
 
 from webq8.dtypes import ITEMSIZE, numel, round_up
 
-__all__ = ["Layout", "LayoutName", "default_layout", "layout", "nbytes"]
+__all__ = ["Layout", "LayoutName", "default_layout", "layout", "nbytes", "strides"]
 
 LayoutName = Literal["rows", "channels", "plain"]
 
@@ -66,9 +67,21 @@ def layout(shape: tuple[int, ...], name: LayoutName) -> Layout:
         return Layout(1, numel(shape), 1, round_up(numel(shape), 4))
     if name == "channels":
         n, c, h, w = shape
-        return Layout(n, c, h * w, round_up(c, 4))
+        return Layout(n, c, h * w, round_up(c, 4 if c <= 8 else 16))
     last = shape[-1] if shape else 1
     return Layout(numel(shape[:-1]), last, 1, round_up(last, 16))
+
+
+def strides(shape: tuple[int, ...], name: LayoutName) -> tuple[int, ...]:
+    """Bytes between neighbours of an int8 tensor along each of its axes."""
+    padded = layout(shape, name).padded
+    if name == "channels":
+        return shape[2] * shape[3] * padded, 1, shape[3] * padded, padded
+    steps, step = [1] * len(shape), 1
+    for axis in reversed(range(len(shape) - 1)):
+        step *= padded if name == "rows" and axis == len(shape) - 2 else shape[axis + 1]
+        steps[axis] = step
+    return tuple(steps)
 
 
 def nbytes(shape: tuple[int, ...], dtype: str, name: LayoutName) -> int:

@@ -31,18 +31,17 @@ async def kernel_times(cases, plain_shaders):
     for name, text in plain_shaders.items():
         (resource_dir("wgsl") / f"{name}.wgsl").write_text(text)
 
-    def plain_handler(handler, shader):
+    def plain_handler(handler):
         def plain(a):
             for dispatch in handler(a):
-                yield replace(dispatch, kernel=shader, threads=a.out.layout.words)
+                yield replace(dispatch, kernel="plain_" + dispatch.kernel, threads=a.out.layout.words)
 
         return plain
 
     rows = []
     for case in cases:
         spec = REGISTRY[case["op"]]
-        shader = "plain_" + spec.short.removeprefix("q8ta_")
-        REGISTRY["plain"] = replace(spec, name="plain", handler=plain_handler(spec.handler, shader))
+        REGISTRY["plain"] = replace(spec, name="plain", handler=plain_handler(spec.handler))
         values = [Tensor(tuple(case["x"].shape), "int8")]
         for value in case["args"]:
             if isinstance(value, np.ndarray):

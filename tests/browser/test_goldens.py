@@ -6,21 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import webq8
-from webq8.errors import Unsupported
 from webq8.host import PythonPage
 
 DATA = Path(__file__).parents[1] / "data"
-SUPPORTED = ("quantize_per_tensor", "dequantize_per_tensor", "q8ta_linear", "q8ta_conv2d_transposed")
 ROWS = json.loads((DATA / "goldens" / "manifest.json").read_text())
 MODELS = json.loads((DATA / "models" / "manifest.json").read_text())
+# their float32 results come from sums in float32, in another order than upstream's
+FLOAT_SUMS = ("linear_qcs4w", "linear_q8ta_q8csw")
 
 
-async def run(data, inputs, method=None):
+async def run(data, inputs):
     from webq8 import gpu
 
     with await webq8.load(data) as program:
         before = gpu.live()["submits"]
-        outputs = await program(*inputs, method=method)
+        outputs = await program(*inputs)
         submits = gpu.live()["submits"] - before
     return outputs, submits, gpu.live()
 
@@ -29,29 +29,31 @@ def array(folder: Path, spec: dict) -> np.ndarray:
     return np.fromfile(folder / spec["path"], spec["dtype"]).reshape(spec["shape"])
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r["op"] in SUPPORTED], ids=lambda r: r["pte"].removesuffix(".pte"))
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: r["pte"].removesuffix(".pte"))
 def test_golden(webq8_page: PythonPage, row: dict) -> None:
     folder = DATA / "goldens"
     inputs = [array(folder, spec) for spec in row["inputs"]]
     got, submits, live = webq8_page.call(run, (folder / row["pte"]).read_bytes(), inputs)
-    # float32 outputs are dequantized int8, so they too are equal to the byte
-    np.testing.assert_array_equal(got, array(folder, row["golden"]))
+    golden = array(folder, row["golden"])
+    if row["op"] in FLOAT_SUMS:
+        np.testing.assert_allclose(got, golden, row["rtol"], row["atol"])
+    else:  # other float32 outputs are dequantized int8, so they too are equal to the byte
+        np.testing.assert_array_equal(got, golden)
     assert submits == 1
     assert live["buffers"] == 0
 
 
-def test_the_seventeen() -> None:
-    assert sum(r["op"] in SUPPORTED for r in ROWS) == 17
+def test_all_54() -> None:
+    assert len(ROWS) == 54
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r["op"] not in SUPPORTED], ids=lambda r: r["pte"])
-def test_other_goldens_say_what_is_missing(row: dict) -> None:
-    with pytest.raises(Unsupported, match=r"delegate 0, node \d+: .*: no such op in webq8"):
-        webq8.runtime.drive(webq8.load(DATA / "goldens" / row["pte"], device="cpu"))
-
-
-def test_mlp(webq8_page: PythonPage) -> None:
-    folder, spec = DATA / "models", MODELS["mlp"]
-    got, submits, _ = webq8_page.call(run, (folder / "mlp.pte").read_bytes(), [array(folder, spec["inputs"][0])])
-    np.testing.assert_array_equal(got, array(folder, spec["output"]))
+@pytest.mark.parametrize("name", MODELS)
+def test_model(webq8_page: PythonPage, name: str) -> None:
+    folder, spec = DATA / "models", MODELS[name]
+    got, submits, _ = webq8_page.call(run, (folder / f"{name}.pte").read_bytes(), [array(folder, spec["inputs"][0])])
+    golden = array(folder, spec["output"])
+    # the model's last quantum: the smallest step between its outputs
+    quantum = np.diff(np.unique(golden)).min()
+    assert (np.abs(got - golden) < quantum / 2).mean() >= 0.999
+    assert np.abs(got - golden).max() < 1.5 * quantum
     assert submits == 1

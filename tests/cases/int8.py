@@ -173,4 +173,234 @@ def _conv2d_transposed() -> Iterator[Case]:
         yield case(f"saturating-zp{zero_point}", 5, 3, (4, 3), (3, 3), y_zp=zero_point, y_scale=1e-12)
 
 
-INT8_CASES = [*_quantize(), *_dequantize(), *_linear(), *_conv2d_transposed()]
+# --- convolution
+
+
+def _conv2d() -> Iterator[Case]:
+    def case(
+        name: str,
+        ic: int,
+        oc: int,
+        size: tuple[int, int],
+        kernel: tuple[int, int],
+        stride: tuple[int, int] = (1, 1),
+        padding: tuple[int, int] = (0, 0),
+        dilation: tuple[int, int] = (1, 1),
+        groups: int = 1,
+        *,
+        n: int = 1,
+        bias: bool = True,
+        activation: str = "none",
+        x_zp: int = 3,
+        y_zp: int = -4,
+        y_scale: float = 0.05,
+        pad: tuple[int, int] = (0, 0),
+        op: str = "q8ta_conv2d",
+    ) -> Case:
+        def build(rng: np.random.Generator) -> tuple[Any, ...]:
+            if op == "q8ta_conv2d_dw":
+                w = int8(rng, *kernel, oc)
+            else:
+                w = int8(rng, oc, kernel[0] * kernel[1] * (ic // groups) + pad[0])
+            b = float32(rng, oc + pad[1]) if bias else None
+            x, geometry = int8(rng, n, ic, *size), (kernel, stride, padding, dilation, groups)
+            return x, 0.02, x_zp, w, None, scales(rng, oc + pad[1]), y_scale, y_zp, b, *geometry, activation
+
+        return Case(op, name, build)
+
+    yield case("one-element", 1, 1, (1, 1), (1, 1))
+    yield case("primes", 5, 7, (11, 13), (3, 2), (2, 3))
+    yield case("wide", 17, 19, (7, 5), (3, 3), (1, 1), (1, 1))
+    yield case("wide-s2-relu", 32, 33, (7, 7), (3, 3), (2, 2), (1, 1), activation="relu")
+    yield case("first-layer", 3, 16, (15, 17), (3, 3), (2, 2), (1, 1))
+    yield case("k5-p2", 16, 4, (5, 9), (5, 5), (1, 1), (2, 2))
+    yield case("k7-s2-p3", 3, 8, (14, 14), (7, 7), (2, 2), (3, 3))
+    yield case("map-7x7", 64, 32, (7, 7), (3, 3), (1, 1), (1, 1))
+    yield case("stride-over-kernel", 20, 3, (9, 8), (2, 1), (3, 4))
+    yield case("dilation", 18, 5, (9, 11), (3, 2), (1, 2), (2, 1), (2, 3))
+    yield case("one-by-one-stride2", 24, 10, (7, 7), (1, 1), (2, 2))
+    yield case("one-by-one-padded", 24, 10, (3, 3), (1, 1), (1, 1), (1, 2))
+    yield case("groups2", 8, 12, (5, 5), (3, 3), (1, 1), (1, 1), groups=2)
+    yield case("groups2-wide", 64, 32, (5, 5), (3, 3), (1, 1), (1, 1), groups=2)
+    yield case("groups-within-words", 6, 9, (5, 5), (2, 2), groups=3)
+    yield case("groups-across-words", 10, 10, (5, 4), (3, 1), groups=2)
+    yield case("depthwise-as-groups", 7, 14, (5, 6), (3, 3), (2, 2), (1, 1), groups=7)
+    yield case("batch3", 17, 6, (4, 3), (3, 3), (1, 1), (1, 1), n=3)
+    yield case("batch3-narrow", 5, 6, (4, 3), (3, 3), (1, 1), (1, 1), n=3)
+    yield case("no-bias", 17, 6, (4, 3), (3, 3), bias=False)
+    yield case("padded-weight", 3, 5, (4, 3), (3, 3), pad=(1, 3))
+    yield case("padded-weight-wide", 17, 5, (4, 3), (3, 3), pad=(3, 3))
+    yield case("kernel-larger-than-map", 17, 5, (1, 2), (3, 3), (1, 1), (1, 1))
+    yield case("empty-batch", 17, 4, (4, 4), (2, 2), n=0)
+    for zero_point in (-128, 0, 127):
+        yield case(f"x-zp{zero_point}", 17, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
+        yield case(f"x-zp{zero_point}-narrow", 5, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
+        yield case(f"saturating-zp{zero_point}", 17, 3, (4, 3), (3, 3), y_zp=zero_point, y_scale=1e-12)
+
+    for ic, oc, size in (
+        (5, 7, (3, 11)),
+        (16, 24, (7, 7)),
+        (24, 16, (5, 3)),
+        (32, 8, (1, 1)),
+        (9, 33, (2, 2)),
+        (1, 1, (1, 1)),
+    ):
+        name = f"{ic}-{oc}-{size[0]}x{size[1]}"
+        yield case(name, ic, oc, size, (1, 1), op="q8ta_conv2d_pw")
+        yield case(f"{name}-relu", ic, oc, size, (1, 1), op="q8ta_conv2d_pw", activation="relu", bias=False, n=2)
+    for zero_point in (-128, 0, 127):
+        yield case(f"x-zp{zero_point}", 17, 9, (3, 5), (1, 1), x_zp=zero_point, op="q8ta_conv2d_pw")
+        yield case(f"y-zp{zero_point}", 17, 9, (3, 5), (1, 1), y_zp=zero_point, op="q8ta_conv2d_pw")
+        yield case(
+            f"saturating-zp{zero_point}", 17, 9, (3, 5), (1, 1), y_zp=zero_point, y_scale=1e-12, op="q8ta_conv2d_pw"
+        )
+    yield case("padded-weight", 5, 7, (3, 5), (1, 1), pad=(3, 1), op="q8ta_conv2d_pw")
+    yield case("empty-batch", 17, 7, (3, 5), (1, 1), n=0, op="q8ta_conv2d_pw")
+
+    def depthwise(name: str, c: int, *args: Any, **options: Any) -> Case:
+        return case(name, c, c, *args, groups=c, op="q8ta_conv2d_dw", **options)
+
+    for c in (1, 3, 4, 7, 16, 33):
+        yield depthwise(f"{c}-k3-p1", c, (7, 5), (3, 3), (1, 1), (1, 1))
+        yield depthwise(f"{c}-k3-s2-p1-relu", c, (7, 5), (3, 3), (2, 2), (1, 1), activation="relu")
+    yield depthwise("primes", 5, (11, 13), (5, 2), (3, 2))
+    yield depthwise("dilation", 12, (9, 11), (3, 2), (1, 2), (2, 1), (2, 3))
+    yield depthwise("batch3", 5, (4, 3), (3, 3), (1, 1), (1, 1), n=3)
+    yield depthwise("no-bias", 20, (4, 3), (3, 3), bias=False)
+    yield depthwise("empty-batch", 5, (4, 3), (3, 3), n=0)
+    for zero_point in (-128, 0, 127):
+        yield depthwise(f"x-zp{zero_point}", 9, (4, 3), (3, 3), (1, 1), (1, 1), x_zp=zero_point)
+        yield depthwise(f"saturating-zp{zero_point}", 9, (4, 3), (3, 3), (1, 1), (1, 1), y_zp=zero_point, y_scale=1e-12)
+
+
+# --- int8 to int8
+
+
+def _elementwise() -> Iterator[Case]:
+    every = np.arange(-128, 128, dtype=np.int8)
+    for zero_point in ZERO_POINTS:
+        for y_zero_point in (-128, 3, 127):
+            name = f"every-value-zp{zero_point}-to-zp{y_zero_point}"
+            args = (every, 0.05, zero_point, 0.031, y_zero_point)
+            yield Case("q8ta_relu", name, lambda rng, args=args: args)
+    for shape in ((3,), (7, 5), (2, 3, 5, 7), (2, 17, 3, 3), (2, 3, 5, 7, 2), (0, 3), ()):
+        name = ("empty-" if 0 in shape else "shape-") + "x".join(map(str, shape))
+        yield Case("q8ta_relu", name, lambda rng, shape=shape: (int8(rng, *shape), 0.05, 3, 0.08, -5))
+    yield Case("q8ta_relu", "saturating", lambda rng: (every, 1e30, 0, 1e-30, 0))
+
+    shapes = [
+        ((16,), (16,)),
+        ((7, 5), (7, 5)),
+        ((2, 3, 5, 7), (2, 3, 5, 7)),
+        ((2, 17, 3, 3), (2, 17, 3, 3)),
+        ((7, 5), (5,)),
+        ((7, 5), (7, 1)),
+        ((7, 1), (1, 5)),
+        ((2, 3, 5, 7), (3, 1, 1)),
+        ((1, 3, 1, 7), (2, 1, 5, 1)),
+        ((2, 3, 5, 7), ()),
+        ((), ()),
+        ((5, 1, 3), (2, 1)),
+        ((2, 3, 2, 3, 2), (3, 2, 3, 1)),
+        ((0, 5), (5,)),
+        ((1, 17, 2, 2), (1, 17, 1, 1)),
+    ]
+    for a, b in shapes:
+        name = ("empty-" if 0 in a else "") + "-plus-".join("x".join(map(str, s)) or "scalar" for s in (a, b))
+        args = (0.05, 0, 0.1, 3, 0.08, -2)
+        yield Case("q8ta_add", name, lambda rng, a=a, b=b, args=args: (int8(rng, *a), int8(rng, *b), *args))
+    for alpha in (2.0, -1.0, 0.5, 0.0):
+        args = (0.05, 0, 0.1, 3, 0.08, -2, alpha)
+        yield Case("q8ta_add", f"alpha-{alpha}", lambda rng, args=args: (int8(rng, 101), int8(rng, 101), *args))
+    for zero_point in ZERO_POINTS:
+        args = (0.05, zero_point, 0.1, -zero_point - 1, 0.08, zero_point)
+        yield Case("q8ta_add", f"zp{zero_point}", lambda rng, args=args: (int8(rng, 101), int8(rng, 101), *args))
+        args = (1e30, zero_point, 1e30, 0, 1e-30, zero_point)
+        yield Case(
+            "q8ta_add", f"saturating-zp{zero_point}", lambda rng, args=args: (int8(rng, 101), int8(rng, 101), *args)
+        )
+
+    for n, c, h, w, r in (
+        (1, 4, 3, 3, 2),
+        (1, 9, 2, 2, 3),
+        (2, 12, 3, 5, 2),
+        (1, 20, 1, 7, 2),
+        (1, 75, 2, 3, 5),
+        (3, 5, 4, 3, 1),
+    ):
+        name = f"{n}x{c}x{h}x{w}-by-{r}"
+        for extra, args in (("", (20.0, -3)), ("-requantized", (12.5, 5))):
+            shape = (n, c, h, w)
+            yield Case(
+                "q8ta_pixel_shuffle", name + extra, lambda rng, s=shape, a=args, r=r: (int8(rng, *s), 0.05, -3, *a, r)
+            )
+    for zero_point in (-128, 0, 127):
+        args = (0.05, zero_point, 25.0, zero_point, 2)
+        yield Case("q8ta_pixel_shuffle", f"zp{zero_point}", lambda rng, args=args: (int8(rng, 1, 8, 3, 5), *args))
+        args = (1e30, zero_point, 1e30, zero_point, 2)
+        yield Case(
+            "q8ta_pixel_shuffle", f"saturating-zp{zero_point}", lambda rng, args=args: (int8(rng, 1, 8, 3, 5), *args)
+        )
+    yield Case("q8ta_pixel_shuffle", "empty-batch", lambda rng: (int8(rng, 0, 8, 3, 5), 0.05, 0, 25.0, 0, 2))
+    yield Case("q8ta_pixel_shuffle", "batch3", lambda rng: (int8(rng, 3, 8, 3, 5), 0.05, 0, 25.0, 1, 2))
+
+
+# --- linear layers with float32 on one side
+
+
+def _float_linear() -> Iterator[Case]:
+    sizes = (
+        ((5,), 7, 13),
+        ((1,), 3, 4),
+        ((4,), 16, 32),
+        ((2, 3), 5, 17),
+        ((), 9, 31),
+        ((3,), 1, 1),
+        ((0,), 4, 5),
+        ((2,), 3, 0),
+    )
+    for lead, n, k in sizes:
+        name = ("empty-" if 0 in (*lead, k) else "") + f"{'x'.join(map(str, lead)) or 'vector'}-{n}x{k}"
+        for bias in (True, False):
+
+            def build(rng: np.random.Generator, lead=lead, n=n, k=k, bias=bias, dtype=int8) -> tuple[Any, ...]:
+                b = float32(rng, n) if bias else None
+                return dtype(rng, *lead, k), 0.02, 3, int8(rng, n, k), None, scales(rng, n), b
+
+            suffix = "" if bias else "-no-bias"
+            yield Case("linear_q8ta_q8csw", f"{name}{suffix}", build, rtol=1e-6)
+
+            def build_float(rng: np.random.Generator, build=build) -> tuple[Any, ...]:
+                return build(rng, dtype=float32)
+
+            yield Case("linear_q8ta_q8csw", f"{name}-float{suffix}", build_float, rtol=1e-5, atol=1e-5)
+    sizes = (
+        ((4,), 16, 32),
+        ((1,), 16, 32),
+        ((2,), 8, 64),
+        ((5,), 7, 14),
+        ((2, 3), 5, 18),
+        ((), 3, 2),
+        ((1,), 1, 2),
+        ((0,), 4, 6),
+    )
+    for lead, n, k in sizes:
+        for scale in (1.0, 100.0):
+            name = ("empty-" if 0 in lead else "") + f"{'x'.join(map(str, lead)) or 'vector'}-{n}x{k}-{scale:g}"
+
+            def build_int4(rng: np.random.Generator, lead=lead, n=n, k=k, scale=scale) -> tuple[Any, ...]:
+                weight = rng.integers(0, 256, (n, k // 2), np.uint8)
+                return float32(rng, *lead, k) * np.float32(scale), weight, scales(rng, n + n % 4)
+
+            yield Case("linear_qcs4w", name, build_int4, rtol=1e-5, atol=1e-5 * scale)
+
+
+INT8_CASES = [
+    *_quantize(),
+    *_dequantize(),
+    *_linear(),
+    *_conv2d_transposed(),
+    *_conv2d(),
+    *_elementwise(),
+    *_float_linear(),
+]

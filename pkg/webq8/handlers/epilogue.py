@@ -2,13 +2,12 @@
 
 import struct
 from array import array
-from collections.abc import Sequence
 
 from webq8.dtypes import round_up
 from webq8.handlers.registry import Args, Operand, f32
 from webq8.ir import Const
 
-__all__ = ["epilogue_params", "per_channel", "weight_sums", "words_of"]
+__all__ = ["epilogue_params", "per_channel"]
 
 _LOWEST = -struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 
@@ -38,13 +37,3 @@ def per_channel(scales: Operand, bias: Operand | None, channels: int) -> Const:
     for start in range(0, padded, 4):
         out += rows[0][start : start + 4] + rows[1][start : start + 4]
     return Const(out.tobytes())
-
-
-def weight_sums(rows: Sequence[memoryview | bytes], padded: int) -> Const:
-    """int32 sums of rows of int8 weights: what a zero point takes from the products' sum."""
-    sums = array("i", (sum(memoryview(row).cast("b")) for row in rows))
-    return words_of(sums, padded)
-
-
-def words_of(values: "array[int]", padded: int) -> Const:
-    return Const((values + array("i", [0] * (padded - len(values)))).tobytes())

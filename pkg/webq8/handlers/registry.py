@@ -9,7 +9,7 @@ plain values by name (`a.x`, `a.x_scale`) and letters (`a.K`), so a handler hold
 """
 
 import math
-import struct
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -37,12 +37,14 @@ __all__ = [
     "Int",
     "Ints",
     "Number",
+    "Numbers",
     "Op",
     "Operand",
     "Pair",
     "TensorArg",
     "TensorList",
     "arguments",
+    "axis",
     "bind",
     "check_terms",
     "f32",
@@ -64,8 +66,8 @@ class BadArg(Exception):
 
 
 def f32(x: float) -> float:
-    """`x` rounded to float32."""
-    return float(struct.unpack("<f", struct.pack("<f", x))[0])
+    """`x` rounded to float32, to infinity where it is too large."""
+    return array("f", (x,))[0]
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,20 @@ class Ints(Scalar):
         if not isinstance(value, tuple | list) or not all(type(v) is int for v in value):
             raise BadArg(f"expected a list of integers, got {value!r}")
         return tuple(int(v) for v in value)
+
+
+@dataclass(frozen=True)
+class Numbers(Scalar):
+    """A list of numbers, as floats, or null where `optional`."""
+
+    optional: bool = False
+
+    def convert(self, value: Value) -> tuple[float, ...] | None:
+        if value is None and self.optional:
+            return None
+        if not isinstance(value, tuple | list) or not all(type(v) in (int, float) for v in value):
+            raise BadArg(f"expected a list of numbers, got {value!r}")
+        return tuple(map(float, value))
 
 
 @dataclass(frozen=True)
@@ -318,6 +334,13 @@ def op(
         return handler
 
     return register
+
+
+def axis(dim: int, rank: int) -> int:
+    """A dim counted from the end, if negative, as an axis from 0 on; a scalar has one axis."""
+    if not -max(rank, 1) <= dim < max(rank, 1):
+        raise BadArg(f"dim {dim} is out of range for {rank} dimensions")
+    return dim % max(rank, 1)
 
 
 def check_terms(count: int) -> None:

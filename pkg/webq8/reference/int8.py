@@ -39,8 +39,7 @@ def _quantize(a: Args) -> Array:
 
 @reference("quantized_decomposed.dequantize_per_tensor.default")
 def _dequantize(a: Args) -> Array:
-    result: Array = (a.x.astype(np.int32) - a.zero_point).astype(np.float32) * np.float32(a.scale)
-    return result
+    return _value(a.x, a.scale, a.zero_point)
 
 
 @reference("et_vk.q8ta_linear.default", "et_vk.q8ta_linear_gemv.default")
@@ -64,3 +63,79 @@ def _conv2d_transposed(a: Args) -> Array:
             full[..., i * dh : i * dh + sh * a.H : sh, j * dw : j * dw + sw * a.W : sw] += part
     acc = full[..., ph : ph + a.OH, pw : pw + a.OW].reshape(a.N, a.OC, a.OH, a.OW)
     return requantize(acc.astype(np.int64), a.weight_scales, a.bias, a, 1)
+
+
+@reference("et_vk.q8ta_conv2d.default", "et_vk.q8ta_conv2d_pw.default")
+def _conv2d(a: Args) -> Array:
+    groups, ic, oc = a.groups, a.IC // a.groups, a.OC // a.groups
+    (kh, kw), weight = a.kernel, a.weight[:, : a.R]
+    return _correlate(a, weight.reshape(groups, oc, kh, kw, ic))
+
+
+@reference("et_vk.q8ta_conv2d_dw.default")
+def _conv2d_depthwise(a: Args) -> Array:
+    return _correlate(a, a.weight.transpose(2, 0, 1)[:, None, :, :, None])
+
+
+def _correlate(a: Args, weight: Array) -> Array:
+    """weight [groups, OC/groups, Kh, Kw, IC/groups]; pads with the zero point, which is 0 once it is taken off."""
+    (sh, sw), (ph, pw), (dh, dw) = a.stride, a.padding, a.dilation
+    groups, oc, kh, kw, ic = weight.shape
+    x = np.pad(a.x.astype(np.float64) - a.x_zero_point, ((0, 0), (0, 0), (ph, ph), (pw, pw)))
+    x = x.reshape(a.N, groups, ic, *x.shape[2:])
+    acc = np.zeros((a.N, groups, oc, a.OH, a.OW))
+    for i in range(kh):
+        for j in range(kw):
+            top, left = i * dh, j * dw
+            part = x[..., top : top + (a.OH - 1) * sh + 1 : sh, left : left + (a.OW - 1) * sw + 1 : sw]
+            acc += np.einsum("ngchw,goc->ngohw", part, weight[:, :, i, j].astype(np.float64))
+    return requantize(acc.reshape(a.N, a.OC, a.OH, a.OW).astype(np.int64), a.weight_scales, a.bias, a, 1)
+
+
+def _value(x: Array, scale: float, zero_point: int) -> Array:
+    result: Array = (x.astype(np.int32) - zero_point).astype(np.float32) * np.float32(scale)
+    return result
+
+
+@reference("et_vk.q8ta_relu.default")
+def _relu(a: Args) -> Array:
+    v = np.maximum(_value(a.x, a.x_scale, a.x_zero_point), np.float32(0))
+    return to_int8(v * _inverse(a.y_scale), a.y_zero_point)
+
+
+@reference("et_vk.q8ta_add.default")
+def _add(a: Args) -> Array:
+    v = _value(a.a, a.a_scale, a.a_zero_point) + np.float32(a.alpha) * _value(a.b, a.b_scale, a.b_zero_point)
+    return to_int8(v * _inverse(a.y_scale), a.y_zero_point)
+
+
+@reference("et_vk.q8ta_pixel_shuffle.default")
+def _pixel_shuffle(a: Args) -> Array:
+    r = a.upscale_factor
+    x = a.x.reshape(a.N, a.OC, r, r, a.H, a.W).transpose(0, 1, 4, 2, 5, 3).reshape(a.N, a.OC, a.OH, a.OW)
+    return to_int8(_value(x, a.x_scale, a.x_zero_point) * _inverse(1.0 / a.inv_y_scale), a.y_zero_point)
+
+
+@reference("et_vk.linear_q8ta_q8csw.default")
+def _linear_float_out(a: Args) -> Array:
+    weight = a.weight[:, : a.K]
+    if a.x.dtype == np.int8:
+        acc = (a.x.astype(np.float64) - a.x_zero_point) @ weight.astype(np.float64).T
+        v = acc.astype(np.float32) * np.float32(a.x_scale)
+    else:
+        v = _float_product(a.x, weight)
+    v = v * a.weight_scales[: a.N]
+    result: Array = v if a.bias is None else v + a.bias[: a.N]
+    return result
+
+
+@reference("et_vk.linear_qcs4w.default")
+def _linear_int4(a: Args) -> Array:
+    weight = np.stack([a.weight >> 4, a.weight & 15], -1).reshape(a.N, a.K).astype(np.int8) - 8
+    result: Array = _float_product(a.x, weight) * a.weight_scales[: a.N]
+    return result
+
+
+def _float_product(x: Array, weight: Array) -> Array:
+    result: Array = (x.astype(np.float64) @ weight.astype(np.float64).T).astype(np.float32)
+    return result

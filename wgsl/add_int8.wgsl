@@ -18,6 +18,8 @@ struct Params {
   alpha: f32,
   inv_y_scale: f32,
   y_zero_point: i32,
+  y_min: f32,
+  y_max: f32,
 }
 
 @group(0) @binding(0) var<storage, read> a: array<u32>;
@@ -28,7 +30,7 @@ struct Params {
 fn add(p: vec4<i32>, q: vec4<i32>) -> u32 {
   let v = vec4<f32>(p - params.a_zero_point) * params.a_scale + params.alpha * (vec4<f32>(q - params.b_zero_point) * params.b_scale);
   let r = round(v * params.inv_y_scale) + f32(params.y_zero_point);
-  return pack(vec4<i32>(clamp(r, vec4<f32>(-128.0), vec4<f32>(127.0))));
+  return pack(vec4<i32>(clamp(r, vec4<f32>(params.y_min), vec4<f32>(params.y_max))));
 }
 
 @compute @workgroup_size(64)

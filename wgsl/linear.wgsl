@@ -12,6 +12,8 @@ struct Params {
   inv_y_scale: f32,
   y_zero_point: i32,
   activation_min: f32,
+  y_min: f32,
+  y_max: f32,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
@@ -26,7 +28,7 @@ fn store(row: u32, word: u32, acc: vec4<i32>) {
     let corrected = acc - params.x_zero_point * sums[word];
     y[row * params.y_stride + word] = requantize(
       corrected, params.x_scale, channel[2u * word], channel[2u * word + 1u],
-      params.activation_min, params.inv_y_scale, params.y_zero_point);
+      params.activation_min, params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max);
   }
 }
 

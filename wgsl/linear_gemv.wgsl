@@ -10,6 +10,8 @@ struct Params {
   inv_y_scale: f32,
   y_zero_point: i32,
   activation_min: f32,
+  y_min: f32,
+  y_max: f32,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
@@ -46,6 +48,6 @@ fn main(
   if (local % lanes == 0u && word < params.n_words) {
     y[word] = requantize(
       partial[local] - params.x_zero_point * sums[word], params.x_scale, channel[2u * word], channel[2u * word + 1u],
-      params.activation_min, params.inv_y_scale, params.y_zero_point);
+      params.activation_min, params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max);
   }
 }

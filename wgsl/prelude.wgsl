@@ -4,6 +4,27 @@ fn flat_workgroup(id: vec3<u32>, grid: vec3<u32>) -> u32 {
   return id.x + id.y * grid.x;
 }
 
+// The place of a flat index in up to four dimensions of any strides, innermost first; unused sizes are 1.
+fn strided(index: u32, sizes: vec4<u32>, strides: vec4<u32>) -> u32 {
+  let y = index / sizes.x;
+  let z = y / sizes.y;
+  let w = z / sizes.z;
+  return dot(vec4<u32>(index, y, z, w) % sizes, strides);
+}
+
+// Told by its bits: a compiler may assume that there is no NaN.
+fn is_nan(v: f32) -> bool {
+  return (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u;
+}
+
+const RANK_OF_NAN: i32 = 0x7fffffff;
+
+// Compares as the float does, ±0 alike, but NaN ranks above all.
+fn rank(v: f32) -> i32 {
+  let magnitude = bitcast<i32>(v) & 0x7fffffff;
+  return select(select(magnitude, -magnitude, bitcast<i32>(v) < 0), RANK_OF_NAN, is_nan(v));
+}
+
 fn unpack(word: u32) -> vec4<i32> {
   let w = vec4<i32>(bitcast<i32>(word));
   return (w << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u);
@@ -22,9 +43,10 @@ fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
 // Four accumulators to four int8. The clamp comes before the conversion: f32 to i32 saturates, so a zero point added
 // after it could wrap.
 fn requantize(
-  acc: vec4<i32>, x_scale: f32, w_scale: vec4<f32>, bias: vec4<f32>, activation_min: f32, inv_y_scale: f32, y_zero_point: i32
+  acc: vec4<i32>, x_scale: f32, w_scale: vec4<f32>, bias: vec4<f32>, activation_min: f32, inv_y_scale: f32,
+  y_zero_point: i32, y_min: f32, y_max: f32
 ) -> u32 {
   let v = max(vec4<f32>(acc) * x_scale * w_scale + bias, vec4<f32>(activation_min));
   let q = round(v * inv_y_scale) + f32(y_zero_point);
-  return pack(vec4<i32>(clamp(q, vec4<f32>(-128.0), vec4<f32>(127.0))));
+  return pack(vec4<i32>(clamp(q, vec4<f32>(y_min), vec4<f32>(y_max))));
 }

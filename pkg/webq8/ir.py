@@ -50,9 +50,12 @@ Value = Tensor | ListRef | int | float | bool | str | None | tuple[int, ...] | t
 
 @dataclass(frozen=True)
 class Call:
+    """`clamp` bounds the int8 results of an op with an epilogue: an activation that was fused into it."""
+
     op: str
     args: tuple[int, ...]
     node: str  # where it stands in the file, for messages
+    clamp: tuple[int, int] = (-128, 127)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Graph to plan: layouts, lifetimes, buffers, grids and limits. Pure Python, no GPU."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -10,9 +10,9 @@ from webq8.errors import FormatError, LimitError, Problem, raise_problems
 from webq8.handlers import REGISTRY
 from webq8.handlers.quant import relayout
 from webq8.handlers.registry import Arg, Given, Op, TensorArg, TensorList, arguments, bind
-from webq8.ir import Call, Const, Dispatch, Graph, ListRef, Method, Plan, Program, ProgramPlan, Slot, Step, Tensor
+from webq8.ir import Call, Const, Dispatch, Graph, ListRef, Method, Plan, ProgramPlan, Slot, Step, Tensor
 from webq8.layout import LayoutName, default_layout, layout, nbytes
-from webq8.rewrite import reads, rewrite, writes
+from webq8.rewrite import reads, simplify, writes
 
 __all__ = ["Limits", "check_method", "fold_grid", "plan_program"]
 
@@ -35,7 +35,7 @@ def check_method(method: Method, what: str) -> None:
 
 def find_problems(method: Method) -> list[Problem]:
     """Everything that keeps a method from running: what its reader, the registry and the flow of data say."""
-    graph = rewrite(method.graph)
+    graph = simplify(method.graph)
     problems = list(method.problems)
     for call in graph.calls:
         spec = REGISTRY.get(call.op)
@@ -63,13 +63,13 @@ def _data_flow_problems(graph: Graph) -> list[Problem]:
     return problems
 
 
-def plan_program(program: Program, limits: Limits, what: str = "program") -> ProgramPlan:
-    """Plans every method of a program that `check_method` has passed.
+def plan_program(graphs: Mapping[str, Graph], limits: Limits, what: str = "program") -> ProgramPlan:
+    """Plans the graphs of a program's methods, which `check_method` has passed, after rewriting.
 
     Raises LimitError where a buffer, a binding or a grid would exceed the device's limits.
     """
     constants = _Constants(limits, what)
-    plans = {name: _Planner(rewrite(m.graph), limits, constants, what).plan() for name, m in program.methods.items()}
+    plans = {name: _Planner(graph, limits, constants, what).plan() for name, graph in graphs.items()}
     return ProgramPlan(plans, constants.buffers())
 
 
@@ -167,7 +167,7 @@ class _Planner:
                 values.append((i, tuple((ids.get(j, j), v) for j, v in value)))
             else:
                 values.append((ids.get(i, i), value))
-        args, problems = bind(spec, values, call.node, self.layouts)
+        args, problems = bind(spec, values, call.node, self.layouts, clamp=call.clamp)
         raise_problems(self.what, problems)
         assert args is not None
         for dispatch in spec.handler(args):

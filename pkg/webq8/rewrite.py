@@ -1,34 +1,77 @@
-"""Graph to graph, before planning. Each rewrite is a small function."""
+"""Graph to graph, before planning. Each rewrite is a small function that leaves every output's bytes as they were.
 
+`simplify` holds what must be done to run a file at all, `optimize` what makes it faster; the names in OPTIMIZATIONS
+can be switched off one by one.
+"""
+
+from array import array
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
-from webq8.ir import Call, Graph, ListRef, Tensor
+from webq8.dtypes import cast, numel
+from webq8.handlers.int8 import IDENTITY, requantizing_table
+from webq8.handlers.registry import REGISTRY
+from webq8.ir import Call, Graph, ListRef, Tensor, Value
 
-__all__ = ["drop_dead_calls", "fold_prepack", "reads", "rewrite", "writes"]
+__all__ = ["OPTIMIZATIONS", "drop_dead_calls", "optimize", "reads", "simplify", "writes"]
+
+QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
+DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
+PER_CHANNEL = "quantized_decomposed.dequantize_per_channel.default"
+TABLE = "webq8.table.default"
+MAX_POOL = "webq8.max_pool2d_int8.default"
 
 
-def rewrite(graph: Graph) -> Graph:
-    return drop_dead_calls(fold_prepack(graph))
+def simplify(graph: Graph) -> Graph:
+    for step in (fold_prepack, fold_dequantize_per_channel, drop_dead_calls):
+        graph = step(graph)
+    return graph
+
+
+def optimize(graph: Graph, names: Collection[str] | None = None) -> Graph:
+    """Applies the optimizations of these names; all of them without."""
+    for name, step in OPTIMIZATIONS.items():
+        if names is None or name in names:
+            graph = drop_dead_calls(step(graph))
+    return graph
+
+
+# --- what must be done
 
 
 def fold_prepack(graph: Graph) -> Graph:
     """`et_vk.prepack(constant, out)` copies a constant to a texture upstream: here the constant itself serves."""
-    values, calls = list(graph.values), []
+    editor = _Editor(graph)
     for call in graph.calls:
-        source = graph.values[call.args[0]] if call.args else None
-        target = graph.values[call.args[-1]] if call.args else None
-        if (
-            call.op == "et_vk.prepack.default"
-            and len(call.args) == 2
-            and isinstance(source, Tensor)
-            and source.data is not None
-            and isinstance(target, Tensor)
-            and (target.shape, target.dtype) == (source.shape, source.dtype)
-        ):
-            values[call.args[1]] = source
-        else:
-            calls.append(call)
-    return replace(graph, values=tuple(values), calls=tuple(calls))
+        source = editor.tensor(call.args[0]) if len(call.args) == 2 and call.op == "et_vk.prepack.default" else None
+        if source and source.data is not None:
+            editor.values[call.args[1]] = source
+            editor.remove(call)
+    return editor.graph()
+
+
+def fold_dequantize_per_channel(graph: Graph) -> Graph:
+    """Constant weights, dequantized along an axis: (x − zero_points[c]) · scales[c], as float32 constants."""
+    editor = _Editor(graph)
+    for call in graph.calls:
+        if call.op != PER_CHANNEL:
+            continue
+        x, scales, zeros = (editor.tensor(i) for i in call.args[:3])
+        axis = editor.values[call.args[3]]
+        if not (x and scales and x.data is not None and scales.data is not None and isinstance(axis, int)):
+            continue
+        if zeros and zeros.data is None:
+            continue
+        axis %= len(x.shape)
+        inner, channels = numel(x.shape[axis + 1 :]), x.shape[axis]
+        data, out = cast(x.data, x.dtype), array("f")
+        for run in range(numel(x.shape[: axis + 1])):
+            scale = cast(scales.data, scales.dtype)[run % channels]
+            zero = cast(zeros.data, zeros.dtype)[run % channels] if zeros and zeros.data else 0
+            out.extend((v - zero) * scale for v in data[run * inner : (run + 1) * inner])
+        editor.values[call.args[-1]] = Tensor(x.shape, "float32", memoryview(out.tobytes()))
+        editor.remove(call)
+    return editor.graph()
 
 
 def drop_dead_calls(graph: Graph) -> Graph:
@@ -41,16 +84,311 @@ def drop_dead_calls(graph: Graph) -> Graph:
     return replace(graph, calls=tuple(reversed(kept)))
 
 
+# --- what makes it faster
+
+
+def quantize_early(graph: Graph) -> Graph:
+    """dequantize → view, permute, max_pool, … → quantize: those ops move values or keep the largest, and quantizing
+    never swaps two values' order, so they run on int8 after the quantize as well."""
+    editor = _Editor(graph)
+    changed = True
+    while changed:
+        changed = False
+        for call in list(editor.calls):
+            moved = editor.producer(call.args[0]) if call.op == QUANTIZE else None
+            if moved is None or not _moves(editor, moved, call.args[0]) or not _comes_from_int8(editor, call.args[0]):
+                continue
+            quantized: dict[int, int] = {}
+            for i in _float_inputs(editor, moved):
+                quantized[i] = editor.add(Tensor(editor.shape(i), "int8"))
+                editor.insert(call, replace(call, args=(i, *call.args[1:-1], quantized[i])))
+            editor.replace(call, _on_int8(editor, moved, call, quantized))
+            changed = True
+    return editor.graph()
+
+
+def fuse_tables(graph: Graph) -> Graph:
+    """dequantize → relu, hardtanh, clamp … → quantize is a function of 256 values: a table, or nothing where it is the
+    identity. Tables in a row become one."""
+    editor = _Editor(graph)
+    for call in list(editor.calls):
+        found = _table_of(editor, call)
+        if found is None:
+            continue
+        source, table = found
+        before = editor.producer(source)
+        if before and before.op == TABLE and editor.uses(source) == 1:
+            first = _int_list(editor.values[before.args[1]])
+            source, table = before.args[0], bytes(table[(v + 128) & 255] for v in first)
+        if table == IDENTITY:
+            editor.rename(call.args[-1], source)
+            editor.remove(call)
+        else:
+            values = tuple(v - 256 if v > 127 else v for v in table)
+            editor.replace(call, Call(TABLE, (source, editor.add(values), call.args[-1]), call.node))
+    return editor.graph()
+
+
+def fuse_clamps(graph: Graph) -> Graph:
+    """A table that only bounds its input becomes the epilogue of the op before it."""
+    editor = _Editor(graph)
+    for call in list(editor.calls):
+        before = editor.producer(call.args[0]) if call.op == TABLE else None
+        if before is None or not REGISTRY[before.op].fuses_clamp or editor.uses(call.args[0]) != 1:
+            continue
+        table = _int_list(editor.values[call.args[1]])
+        low, high = table[0], table[-1]
+        if table == tuple(min(max(v, low), high) for v in range(-128, 128)):
+            bounds = tuple(min(max(v, low), high) for v in before.clamp)
+            editor.remove(before)
+            clamp = (bounds[0], bounds[1])
+            editor.replace(call, replace(before, args=(*before.args[:-1], call.args[-1]), clamp=clamp))
+    return editor.graph()
+
+
+OPTIMIZATIONS: dict[str, Callable[[Graph], Graph]] = {
+    "quantize_early": quantize_early,
+    "fuse_tables": fuse_tables,
+    "fuse_clamps": fuse_clamps,
+}
+
+
+# --- what a call reads and writes
+
+
 def reads(graph: Graph, call: Call) -> set[int]:
     """Ids of what a call reads, lists looked into."""
-    return {j for i in call.args[:-1] for j in _flat(graph, i)}
+    return {j for i in call.args[:-1] for j in _flat(graph.values[i], i)}
 
 
 def writes(graph: Graph, call: Call) -> set[int]:
     """Ids of what a call computes: its last argument, or the tensors of that list."""
-    return {j for i in call.args[-1:] for j in _flat(graph, i)}
+    return {j for i in call.args[-1:] for j in _flat(graph.values[i], i)}
 
 
-def _flat(graph: Graph, i: int) -> tuple[int, ...]:
-    value = graph.values[i]
+def _flat(value: Value, i: int) -> tuple[int, ...]:
     return value.ids if isinstance(value, ListRef) else (i,)
+
+
+# --- parts
+
+
+class _Editor:
+    """A graph being changed. Calls are told apart by identity; a change costs the same however large the graph is."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.values, self.outputs = list(graph.values), list(graph.outputs)
+        self._places: list[list[Call]] = []  # each call of the graph, and what was put before it
+        self._place_of: dict[int, int] = {}
+        self._producers: dict[int, Call] = {}
+        self._readers: dict[int, list[Call]] = {}
+        for call in graph.calls:
+            self._places.append([])
+            self._put(len(self._places) - 1, 0, call)
+
+    @property
+    def calls(self) -> list[Call]:
+        return [call for place in self._places for call in place]
+
+    def graph(self) -> Graph:
+        return replace(self._graph, values=tuple(self.values), calls=tuple(self.calls), outputs=tuple(self.outputs))
+
+    def tensor(self, i: int) -> Tensor | None:
+        value = self.values[i] if i >= 0 else None
+        return value if isinstance(value, Tensor) else None
+
+    def shape(self, i: int) -> tuple[int, ...]:
+        tensor = self.tensor(i)
+        assert tensor is not None
+        return tensor.shape
+
+    def producer(self, i: int) -> Call | None:
+        return self._producers.get(i)
+
+    def uses(self, i: int) -> int:
+        return len(self._readers.get(i, ())) + self.outputs.count(i)
+
+    def add(self, value: Value) -> int:
+        self.values.append(value)
+        return len(self.values) - 1
+
+    def _put(self, place: int, at: int, call: Call) -> None:
+        self._places[place].insert(at, call)
+        self._place_of[id(call)] = place
+        for i in call.args[-1:]:
+            self._producers |= dict.fromkeys(_flat(self.values[i], i), call)
+        for i in call.args[:-1]:
+            for j in _flat(self.values[i], i):
+                self._readers.setdefault(j, []).append(call)
+
+    def _take(self, call: Call) -> tuple[int, int]:
+        place = self._place_of.pop(id(call))
+        at = next(n for n, c in enumerate(self._places[place]) if c is call)
+        del self._places[place][at]
+        for i in call.args[-1:]:
+            for j in _flat(self.values[i], i):
+                del self._producers[j]
+        for i in call.args[:-1]:
+            for j in _flat(self.values[i], i):
+                readers = self._readers[j]
+                del readers[next(n for n, c in enumerate(readers) if c is call)]
+        return place, at
+
+    def insert(self, before: Call, new: Call) -> None:
+        place = self._place_of[id(before)]
+        self._put(place, next(n for n, c in enumerate(self._places[place]) if c is before), new)
+
+    def replace(self, old: Call, new: Call) -> None:
+        self._put(*self._take(old), new)
+
+    def remove(self, call: Call) -> None:
+        self._take(call)
+
+    def rename(self, old: int, new: int) -> None:
+        """Everyone who reads `old` reads `new`."""
+        self.outputs = [new if i == old else i for i in self.outputs]
+        for call in {id(c): c for c in self._readers.get(old, ())}.values():
+            args = []
+            for i in call.args[:-1]:
+                value = self.values[i]
+                if isinstance(value, ListRef) and old in value.ids:
+                    args.append(self.add(ListRef(tuple(new if j == old else j for j in value.ids))))
+                else:
+                    args.append(new if i == old else i)
+            self.replace(call, replace(call, args=(*args, *call.args[-1:])))
+
+
+# float32 functions whose results are exact, so that a table holds the very bytes that kernels would give
+def _exact_unary(editor: _Editor, call: Call) -> Callable[[float], float] | None:
+    name = call.op.replace("::", ".").split(".")[1]
+    if name == "relu":
+        return lambda v: max(v, 0.0)
+    if name in ("hardtanh", "clamp"):
+        low, high = (editor.values[i] for i in call.args[1:3])
+        if all(v is None or (isinstance(v, int | float) and v == v) for v in (low, high)):
+            return _clamp(low, high)
+    return None
+
+
+def _clamp(low: Value, high: Value) -> Callable[[float], float]:
+    bottom = float(low) if isinstance(low, int | float) else float("-inf")
+    top = float(high) if isinstance(high, int | float) else float("inf")
+    return lambda v: min(max(v, _f32(bottom)), _f32(top))
+
+
+def _f32(x: float) -> float:
+    return array("f", (x,))[0]
+
+
+def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:
+    """The int8 tensor that a call's int8 result is a function of, and that function's 256 results."""
+    values = editor.values
+    if call.op == TABLE:
+        return call.args[0], bytes(v & 255 for v in _int_list(values[call.args[1]]))
+    if call.op == "et_vk.q8ta_relu.default":
+        return call.args[0], _table(values, (*call.args[1:5],), [lambda v: max(v, 0.0)], (-128, 127))
+    if call.op != QUANTIZE:
+        return None
+    functions: list[Callable[[float], float]] = []
+    before = editor.producer(call.args[0])
+    while before is not None and (function := _exact_unary(editor, before)) is not None:
+        functions.insert(0, function)
+        before = editor.producer(before.args[0])
+    if before is None or before.op != DEQUANTIZE:
+        return None
+    bounds = (values[call.args[3]], values[call.args[4]])
+    limits = (bounds[0] if isinstance(bounds[0], int) else -128, bounds[1] if isinstance(bounds[1], int) else 127)
+    return before.args[0], _table(values, (*before.args[1:3], *call.args[1:3]), functions, limits)
+
+
+def _table(
+    values: list[Value],
+    ids: tuple[int, ...],
+    functions: list[Callable[[float], float]],
+    bounds: tuple[int, int],
+) -> bytes:
+    x_scale, x_zero_point, y_scale, y_zero_point = (values[i] for i in ids)
+    assert isinstance(x_scale, int | float) and isinstance(y_scale, int | float)  # noqa: PT018 - for mypy
+    assert isinstance(x_zero_point, int) and isinstance(y_zero_point, int)  # noqa: PT018
+
+    def all_of_them(v: float) -> float:
+        for function in functions:
+            v = function(v)
+        return v
+
+    return requantizing_table(x_scale, x_zero_point, y_scale, y_zero_point, all_of_them, bounds)
+
+
+def _int_list(value: Value) -> tuple[int, ...]:
+    assert isinstance(value, tuple)
+    return tuple(int(v) for v in value)
+
+
+# ops that move values without changing them, by the middle of their names
+_MOVING = {
+    "view", "view_copy", "_unsafe_view", "reshape", "flatten", "permute", "permute_copy", "transpose", "t", "t_copy",
+    "transpose_copy", "unsqueeze", "unsqueeze_copy", "squeeze", "squeeze_copy", "slice", "slice_copy", "select",
+    "select_copy", "cat", "expand", "expand_copy", "clone", "pixel_shuffle", "flip", "repeat",
+}  # fmt: skip
+_POOLING = {"max_pool2d", "max_pool2d_with_indices"}
+
+
+def _short(call: Call) -> str:
+    return call.op.replace("::", ".").split(".")[1]
+
+
+def _moves(editor: _Editor, call: Call, result: int) -> bool:
+    """Whether `result`, used once, comes from an op that can as well run on int8."""
+    if editor.uses(result) != 1:
+        return False
+    if _short(call) in _POOLING:
+        others = set(_flat(editor.values[call.args[-1]], call.args[-1])) - {result}
+        pairs = (editor.values[i] for i in call.args[1:5])
+        written_out = all(isinstance(p, tuple) and (len(p) == 2 or (not p and n == 1)) for n, p in enumerate(pairs))
+        return written_out and not any(map(editor.uses, others)) and len(editor.shape(call.args[0])) == 4
+    if _short(call) == "pixel_shuffle" and len(editor.shape(call.args[0])) != 4:
+        return False
+    return _short(call) in _MOVING and call.op.startswith("aten")
+
+
+def _float_inputs(editor: _Editor, call: Call) -> Iterator[int]:
+    for i in call.args[:-1]:
+        for j in _flat(editor.values[i], i):
+            tensor = editor.tensor(j)
+            if tensor is not None and tensor.dtype == "float32":
+                yield j
+
+
+def _comes_from_int8(editor: _Editor, i: int) -> bool:
+    """Whether only exact functions and moves lie between dequantized tensors and this one."""
+    call = editor.producer(i)
+    if call is None:
+        return False
+    if call.op == DEQUANTIZE:
+        return True
+    if _exact_unary(editor, call) is not None:
+        return editor.uses(i) == 1 and _comes_from_int8(editor, call.args[0])
+    return _moves(editor, call, i) and all(_comes_from_int8(editor, j) for j in _float_inputs(editor, call))
+
+
+def _on_int8(editor: _Editor, moved: Call, quantize: Call, quantized: dict[int, int]) -> Call:
+    """The moving op on int8 tensors, with the quantize's result."""
+    out = quantize.args[-1]
+    if _short(moved) in _POOLING:
+        return Call(MAX_POOL, (quantized[moved.args[0]], *moved.args[1:-1], out), moved.node)
+    if _short(moved) == "pixel_shuffle":
+        scale, zero_point = quantize.args[1:3]
+        value = editor.values[scale]
+        assert isinstance(value, int | float)
+        inverse = editor.add(1.0 / value)
+        shuffled = (quantized[moved.args[0]], scale, zero_point, inverse, zero_point, moved.args[1], out)
+        return Call("et_vk.q8ta_pixel_shuffle.default", shuffled, moved.node)
+    args: list[int] = []
+    for i in moved.args[:-1]:
+        value = editor.values[i]
+        if isinstance(value, ListRef):
+            args.append(editor.add(ListRef(tuple(quantized.get(j, j) for j in value.ids))))
+        else:
+            args.append(quantized.get(i, i))
+    return replace(moved, args=(*args, out))

@@ -4,7 +4,7 @@ import io
 import os
 import time
 import urllib.request
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -15,6 +15,7 @@ from webq8.formats import read_pte
 from webq8.ir import Plan, Tensor
 from webq8.ir import Program as Parsed
 from webq8.plan import Limits, check_method, find_problems, plan_program
+from webq8.rewrite import optimize, simplify
 
 if TYPE_CHECKING:
     from webq8.gpu import Adapter, Loaded
@@ -178,7 +179,11 @@ def _spec(parsed: Parsed, name: str) -> MethodSpec:
 
 
 async def load(
-    source: Source, *, device: Literal["webgpu", "cpu"] = "webgpu", on_progress: Progress | None = None
+    source: Source,
+    *,
+    device: Literal["webgpu", "cpu"] = "webgpu",
+    on_progress: Progress | None = None,
+    optimizations: Collection[str] | None = None,
 ) -> Program:
     """Loads a `.pte` file that ExecuTorch exported for its Vulkan/WebGPU delegate.
 
@@ -186,6 +191,7 @@ async def load(
         source: a URL, a path, the file's bytes, or an open binary file.
         device: "webgpu" runs in the page on the GPU; "cpu" runs the numpy reference, anywhere.
         on_progress: called with a fraction (rising, ending at 1) and a few words on what goes on.
+        optimizations: the names of `webq8.rewrite.OPTIMIZATIONS` to apply; all of them by default. None changes a byte.
 
     Raises FormatError for a damaged file, Unsupported listing everything webq8 cannot run, LimitError where it does not
     fit the device, NoAdapter where the browser gives no GPU.
@@ -198,7 +204,7 @@ async def load(
     clock.lap("read")
     parsed = read_pte(data, name)
     clock.lap("parse")
-    return await compile_program(parsed, name, device, report, clock)
+    return await compile_program(parsed, name, device, report, clock, optimizations)
 
 
 async def compile_program(
@@ -207,8 +213,9 @@ async def compile_program(
     device: Literal["webgpu", "cpu"] = "webgpu",
     report: "_Monotonic | None" = None,
     clock: "_Clock | None" = None,
+    optimizations: Collection[str] | None = None,
 ) -> Program:
-    """Checks, plans and uploads a program that has been read."""
+    """Checks, rewrites, plans and uploads a program that has been read."""
     report, clock = report or _Monotonic(None), clock or _Clock()
     for method in parsed.methods.values():
         check_method(method, name if len(parsed.methods) == 1 else f"{name}, method {method.name!r}")
@@ -228,7 +235,9 @@ async def compile_program(
         ) from None
     owner = await gpu.device()
     clock.lap("device")
-    planned = plan_program(parsed, owner.limits, name)
+    graphs = {n: optimize(simplify(m.graph), optimizations) for n, m in parsed.methods.items()}
+    clock.lap("rewrite")
+    planned = plan_program(graphs, owner.limits, name)
     clock.lap("plan")
 
     def on_shader(done: int, total: int) -> None:
@@ -263,7 +272,8 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         entry |= {"dispatches": None, "relayouts": None, "peak_bytes": None, "live_bytes": None}
         if not problems:
             try:
-                plan = plan_program(Parsed({method.name: method}), Limits(), name).plans[method.name]
+                graph = optimize(simplify(method.graph))
+                plan = plan_program({method.name: graph}, Limits(), name).plans[method.name]
             except Webq8Error as e:
                 entry["unsupported"].append({"node": "plan", "op": "", "reason": str(e)})
             else:

@@ -26,6 +26,8 @@ struct Params {
   inv_y_scale: f32,
   y_zero_point: i32,
   activation_min: f32,
+  y_min: f32,
+  y_max: f32,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -72,5 +74,5 @@ fn main(
   }
   y[((n * params.y_height + oh) * params.y_width + ow) * params.y_channel_words + word] = requantize(
     acc, params.x_scale, channel[2u * word], channel[2u * word + 1u],
-    params.activation_min, params.inv_y_scale, params.y_zero_point);
+    params.activation_min, params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max);
 }

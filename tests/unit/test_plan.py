@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from webq8 import wgsl
 from webq8.errors import FormatError, LimitError
-from webq8.ir import Call, Graph, Method, Plan, Program, Tensor
+from webq8.ir import Call, Graph, Method, Plan, Tensor
 from webq8.plan import Limits, check_method, fold_grid, plan_program
-from webq8.rewrite import drop_dead_calls, rewrite
+from webq8.rewrite import drop_dead_calls, simplify
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
@@ -66,7 +66,7 @@ class Ref(int):
 def plan(graph: Graph, **limits: int) -> Plan:
     method = Method("forward", graph)
     check_method(method, "test")
-    return plan_program(Program({"forward": method}), Limits(**limits)).plans["forward"]
+    return plan_program({"forward": graph}, Limits(**limits)).plans["forward"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_nothing_live_is_overwritten() -> None:
             n = rng.choice((3, 16, 40, 129))
             pool.append((b.linear(x, (5,), n, k), n))
         ends = rng.sample(pool[1:], min(len(pool) - 1, rng.randrange(1, 3)))
-        graph = rewrite(b.graph(*(b.dequantize(y, (5, n)) for y, n in ends)))
+        graph = simplify(b.graph(*(b.dequantize(y, (5, n)) for y, n in ends)))
         p = plan(graph)
         assert len(p.steps) == len(graph.calls)
         holder: dict[int, int] = {p.inputs[0].buffer: graph.inputs[0]}
@@ -169,8 +169,7 @@ def test_equal_constants_are_kept_once() -> None:
     b = Builder()
     x = b.quantize(b.input((5, 512), "float32"), (5, 512))
     graph = b.graph(b.dequantize(b.linear(b.linear(x, (5,), 512, 512), (5,), 512, 512), (5, 512)))
-    program = Program({"one": Method("one", graph), "two": Method("two", graph)})
-    constants = plan_program(program, Limits()).constants
+    constants = plan_program({"one": graph, "two": graph}, Limits()).constants
     assert sum(map(len, constants)) < 1.1 * 512 * 512
 
 
@@ -182,7 +181,7 @@ def test_constants_split_over_buffers() -> None:
         scales = Ref(b.const(np.full(256, 0.01, np.float32)))
         x = b.call(LINEAR, x, 0.05, 0, weight, None, scales, 0.05, 0, None, "none", out=((5, 256), "int8"))
     limits = Limits(max_buffer_size=2**17, max_storage_buffer_binding_size=2**17)
-    planned = plan_program(Program({"forward": Method("forward", b.graph(b.dequantize(x, (5, 256))))}), limits)
+    planned = plan_program({"forward": b.graph(b.dequantize(x, (5, 256)))}, limits)
     assert len(planned.constants) > 1
     assert all(len(c) <= 2**17 for c in planned.constants)
     sizes = planned.plans["forward"].buffers

@@ -128,6 +128,7 @@ def _params(a: Args) -> dict[str, Param]:
     **_declare("OC R+", _geometry()),
     derive=_sizes,
     check=_check,
+    fuses_clamp=True,
 )
 def conv2d(a: Args) -> Iterator[Dispatch]:
     """2-D convolution: y[oc, oh, ow] = requantize(Σ (x[ic, ih, iw] − x_zero_point) · weight[oc, kh, kw, ic]) with
@@ -163,6 +164,7 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
     **_declare("KH KW OC", _geometry()),
     derive=_sizes,
     check=_check_depthwise,
+    fuses_clamp=True,
 )
 def conv2d_depthwise(a: Args) -> Iterator[Dispatch]:
     """Depthwise 2-D convolution: each channel by a kernel of its own, as `q8ta_conv2d` with groups = IC = OC.
@@ -188,6 +190,7 @@ def conv2d_depthwise(a: Args) -> Iterator[Dispatch]:
     **_declare("OC R+", _geometry(output_padding=Pair(default=(0, 0)))),
     derive=_transposed_sizes,
     check=_check,
+    fuses_clamp=True,
 )
 def conv2d_transposed(a: Args) -> Iterator[Dispatch]:
     """Transposed 2-D convolution, in gather form: output (oh, ow) takes tap (kh, kw) from input row

@@ -20,6 +20,8 @@ def epilogue_params(a: Args) -> dict[str, int | float]:
         "inv_y_scale": f32(1.0 / a.y_scale),
         "y_zero_point": a.y_zero_point,
         "activation_min": 0.0 if a.activation == "relu" else _LOWEST,
+        "y_min": a.clamp[0],
+        "y_max": a.clamp[1],
     }
 
 

@@ -3,26 +3,50 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 
-from webq8.handlers.registry import I8, SCALE, ZERO_POINT, Args, BadArg, Int, Number, check_scale, f32, op
+from webq8.handlers.registry import (
+    I8,
+    SCALE,
+    ZERO_POINT,
+    Args,
+    BadArg,
+    Bool,
+    Int,
+    Ints,
+    Number,
+    Pair,
+    check_scale,
+    f32,
+    op,
+)
 from webq8.ir import Const, Dispatch
 from webq8.layout import LayoutName, strides
 
-__all__ = ["requantizing_table"]
+__all__ = ["IDENTITY", "requantizing_table"]
 
 
-def quantize(value: float, inv_scale: float, zero_point: int) -> int:
-    """Host's twin of wgsl/quantize.wgsl, in float32 steps; Python's `round` too takes ties to even."""
-    scaled = f32(value * inv_scale)
-    return int(min(max(scaled if math.isinf(scaled) else round(scaled) + zero_point, -128), 127))
+IDENTITY = bytes(v & 255 for v in range(-128, 128))
 
 
 def requantizing_table(
-    x_scale: float, x_zero_point: int, y_scale: float, y_zero_point: int, function: Callable[[float], float]
-) -> Const:
-    """The int8 result of each int8 input −128…127: dequantized, `function`, quantized."""
-    inv_y_scale = f32(1.0 / y_scale)
+    x_scale: float,
+    x_zero_point: int,
+    y_scale: float,
+    y_zero_point: int,
+    function: Callable[[float], float] = lambda v: v,
+    bounds: tuple[int, int] = (-128, 127),
+) -> bytes:
+    """The int8 result of each int8 input −128…127: dequantized, `function`, quantized, all in float32 steps.
+
+    A twin of wgsl/dequantize.wgsl and quantize.wgsl on the host; Python's `round` too takes ties to even.
+    """
+    inv_y_scale, (low, high) = f32(1.0 / y_scale), bounds
+
+    def quantize(value: float) -> int:
+        scaled = f32(value * inv_y_scale)
+        return int(min(max(scaled if math.isinf(scaled) else round(scaled) + y_zero_point, low), high))
+
     values = (f32((x - x_zero_point) * f32(x_scale)) for x in range(-128, 128))
-    return Const(bytes(quantize(function(v), inv_y_scale, y_zero_point) & 255 for v in values))
+    return bytes(quantize(function(v)) & 255 for v in values)
 
 
 @op(
@@ -37,7 +61,17 @@ def requantizing_table(
 def relu(a: Args) -> Iterator[Dispatch]:
     """y = quantize(max((x − x_zero_point) · x_scale, 0)): int8 of any shape, by a table of 256 entries."""
     table = requantizing_table(a.x_scale, a.x_zero_point, a.y_scale, a.y_zero_point, lambda v: max(v, 0.0))
-    yield _gather(a, a.x.shape, strides(a.x.shape, a.x.layout_name), table)
+    yield _through_table(a, table)
+
+
+@op("webq8.table.default", x=I8("*S"), table=Ints(), out=I8("*S"))
+def table(a: Args) -> Iterator[Dispatch]:
+    """y = table[x + 128]: int8 of any shape; what rewriting makes of dequantize → function → quantize."""
+    yield _through_table(a, bytes(v & 255 for v in a.table))
+
+
+def _through_table(a: Args, table: bytes) -> Dispatch:
+    return _gather(a, a.x.shape, strides(a.x.shape, a.x.layout_name), table)
 
 
 def _pixel_shuffle_shape(a: Args) -> Mapping[str, int]:
@@ -70,20 +104,15 @@ def pixel_shuffle(a: Args) -> Iterator[Dispatch]:
     """
     r, (n, c, h, w) = a.upscale_factor, strides(a.x.shape, a.x.layout_name)
     sizes, places = (a.N, a.OC, a.H, r, a.W, r), (n, c * r * r, h, c * r, w, c)
-    yield _gather(
-        a,
-        sizes,
-        places,
-        requantizing_table(a.x_scale, a.x_zero_point, 1.0 / a.inv_y_scale, a.y_zero_point, lambda v: v),
-    )
+    yield _gather(a, sizes, places, requantizing_table(a.x_scale, a.x_zero_point, 1.0 / a.inv_y_scale, a.y_zero_point))
 
 
-def _gather(a: Args, sizes: tuple[int, ...], places: tuple[int, ...], table: Const) -> Dispatch:
+def _gather(a: Args, sizes: tuple[int, ...], places: tuple[int, ...], table: bytes) -> Dispatch:
     """y's row-major elements, numbered by `sizes`, from x's bytes `places` apart, through a table."""
-    y = a.out.layout
+    x, y = a.x.layout, a.out.layout
     return Dispatch(
         "gather_int8",
-        {"x": a.x.id, "table": table, "y": a.out.id},
+        {"x": a.x.id, "table": Const(table), "y": a.out.id},
         {
             "words": y.words,
             "channels": y.channels,
@@ -94,6 +123,7 @@ def _gather(a: Args, sizes: tuple[int, ...], places: tuple[int, ...], table: Con
             "places": tuple(reversed(places)),
         },
         threads=y.words,
+        constants={"elementwise": a.x.shape == a.out.shape and x.same_bytes(y)},
     )
 
 
@@ -127,6 +157,7 @@ def _check_alpha(a: Args) -> None:
     out=I8("*O"),
     derive=_broadcast,
     check=_check_alpha,
+    fuses_clamp=True,
 )
 def add(a: Args) -> Iterator[Dispatch]:
     """y = quantize((a − a_zero_point) · a_scale + alpha · ((b − b_zero_point) · b_scale)): int8, shapes broadcast."""
@@ -151,6 +182,8 @@ def add(a: Args) -> Iterator[Dispatch]:
             "alpha": f32(a.alpha),
             "inv_y_scale": f32(1.0 / a.y_scale),
             "y_zero_point": a.y_zero_point,
+            "y_min": a.clamp[0],
+            "y_max": a.clamp[1],
         },
         threads=y.words,
         constants={"elementwise": same},
@@ -162,3 +195,52 @@ def _places(shape: tuple[int, ...], name: LayoutName, out: tuple[int, ...]) -> t
     steps = strides(shape, name)
     places = [0 if size == 1 else step for size, step in zip(shape, steps, strict=True)]
     return tuple(reversed([0] * (len(out) - len(shape)) + places))
+
+
+def _pooled(a: Args) -> Mapping[str, int]:
+    """Output sizes, by the formula in the documentation of `torch.nn.MaxPool2d`."""
+    stride, sizes = a.stride or a.kernel, {}
+    for i, letter in enumerate("HW"):
+        size = getattr(a, letter)
+        room = size + 2 * a.padding[i] - a.dilation[i] * (a.kernel[i] - 1) - 1
+        out = (room + (stride[i] - 1 if a.ceil_mode else 0)) // stride[i] + 1
+        # a last window that would begin in the padding does not count
+        sizes["O" + letter] = out - 1 if a.ceil_mode and (out - 1) * stride[i] >= size + a.padding[i] else out
+    return sizes
+
+
+@op(
+    "webq8.max_pool2d_int8.default",
+    x=I8("N C H W", "channels"),
+    kernel=Pair(1),
+    stride=Ints(default=()),
+    padding=Pair(default=(0, 0)),
+    dilation=Pair(1, default=(1, 1)),
+    ceil_mode=Bool(default=False),
+    out=I8("N C OH OW", "channels"),
+    derive=_pooled,
+)
+def max_pool2d(a: Args) -> Iterator[Dispatch]:
+    """The largest of each window: int8 [N, C, H, W]; what rewriting makes of dequantize → max_pool2d → quantize."""
+    y, (sh, sw) = a.out.layout, a.stride or a.kernel
+    yield Dispatch(
+        "max_pool2d_int8",
+        {"x": a.x.id, "y": a.out.id},
+        {
+            "words": y.words,
+            "channel_words": y.padded // 4,
+            "y_height": a.OH,
+            "y_width": a.OW,
+            "x_height": a.H,
+            "x_width": a.W,
+            "kernel_height": a.kernel[0],
+            "kernel_width": a.kernel[1],
+            "stride_height": sh,
+            "stride_width": sw,
+            "pad_height": a.padding[0],
+            "pad_width": a.padding[1],
+            "dilation_height": a.dilation[0],
+            "dilation_width": a.dilation[1],
+        },
+        threads=y.words,
+    )

@@ -43,6 +43,7 @@ _GEMV_THREADS = 64  # a workgroup of wgsl/linear_gemv.wgsl
     activation=ACTIVATION,
     out=I8("*B N", "rows"),
     check=lambda a: check_terms(a.K),
+    fuses_clamp=True,
 )
 def linear(a: Args) -> Iterator[Dispatch]:
     """y[m, n] = requantize(Σ_k (x[m, k] − x_zero_point) · weight[n, k]), with scales of each n, bias and activation.

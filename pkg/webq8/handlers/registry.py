@@ -305,6 +305,7 @@ class Op:
     handler: Handler
     derive: Callable[[Args], Mapping[str, Any]] | None
     check: Callable[[Args], None] | None
+    fuses_clamp: bool  # its int8 results can be bounded by the call's `clamp`
 
     @property
     def short(self) -> str:
@@ -324,13 +325,14 @@ def op(
     *names: str,
     derive: Callable[[Args], Mapping[str, Any]] | None = None,
     check: Callable[[Args], None] | None = None,
+    fuses_clamp: bool = False,
     **args: Arg,
 ) -> Callable[[Handler], Handler]:
     """Registers a handler under its full names. `args` in the order of the schema, `out` last."""
 
     def register(handler: Handler) -> Handler:
         for name in names:
-            REGISTRY[name] = Op(name, args, handler, derive, check)
+            REGISTRY[name] = Op(name, args, handler, derive, check, fuses_clamp)
         return handler
 
     return register
@@ -368,12 +370,16 @@ def bind(
     node: str,
     layouts: Mapping[int, LayoutName] | None = None,
     with_out: bool = True,
+    clamp: tuple[int, int] = (-128, 127),
 ) -> tuple[Args | None, list[Problem]]:
     """Matches the arguments of a call against its op's declaration: the arguments by name, or what is wrong with them.
 
-    `layouts` gives the layout each id is bound in. Without `with_out`, `given` lacks the output, so the arguments do.
+    `clamp` is the call's, handed on as `a.clamp`. `layouts` gives the layout each id is bound in. Without `with_out`,
+    `given` lacks the output, so the arguments do.
     """
-    return _Binder(spec, node, layouts or {}).bind(given, [n for n in spec.args if with_out or n != "out"])
+    binder = _Binder(spec, node, layouts or {})
+    binder.letters["clamp"] = clamp
+    return binder.bind(given, [n for n in spec.args if with_out or n != "out"])
 
 
 class _Binder:

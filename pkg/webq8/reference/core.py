@@ -13,7 +13,7 @@ import numpy.typing as npt
 from webq8.handlers import REGISTRY
 from webq8.handlers.registry import Args, Operand, arguments, bind
 from webq8.ir import Graph, Tensor
-from webq8.rewrite import rewrite
+from webq8.rewrite import simplify
 
 __all__ = ["Array", "Result", "reference", "run_graph"]
 
@@ -24,13 +24,13 @@ _RUN: dict[str, Callable[[Args], Result]] = {}
 
 def run_graph(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
     """Runs a graph that `plan.check_method` has passed."""
-    graph = rewrite(graph)
+    graph = simplify(graph)
     arrays: dict[int, Array] = dict(zip(graph.inputs, inputs, strict=True))
     for i, v in enumerate(graph.values):
         if isinstance(v, Tensor) and v.data is not None:
             arrays[i] = np.frombuffer(v.data, v.dtype).reshape(v.shape)
     for call in graph.calls:
-        args, _ = bind(REGISTRY[call.op], arguments(graph.values, call.args), call.node)
+        args, _ = bind(REGISTRY[call.op], arguments(graph.values, call.args), call.node, clamp=call.clamp)
         assert args is not None, "check_method comes first"
         outs: tuple[Operand, ...] = args.out if isinstance(args.out, tuple) else (args.out,)
         for name, value in vars(args).items():

@@ -29,7 +29,7 @@ def requantize(acc: Array, w_scales: Array, bias: Array | None, a: Args, axis: i
         v = v + bias[:channels].reshape(shape)
     if a.activation == "relu":
         v = np.maximum(v, np.float32(0))
-    return to_int8(v * _inverse(a.y_scale), a.y_zero_point)
+    return to_int8(v * _inverse(a.y_scale), a.y_zero_point, *a.clamp)
 
 
 @reference("quantized_decomposed.quantize_per_tensor.default")
@@ -100,13 +100,13 @@ def _value(x: Array, scale: float, zero_point: int) -> Array:
 @reference("et_vk.q8ta_relu.default")
 def _relu(a: Args) -> Array:
     v = np.maximum(_value(a.x, a.x_scale, a.x_zero_point), np.float32(0))
-    return to_int8(v * _inverse(a.y_scale), a.y_zero_point)
+    return to_int8(v * _inverse(a.y_scale), a.y_zero_point, *a.clamp)
 
 
 @reference("et_vk.q8ta_add.default")
 def _add(a: Args) -> Array:
     v = _value(a.a, a.a_scale, a.a_zero_point) + np.float32(a.alpha) * _value(a.b, a.b_scale, a.b_zero_point)
-    return to_int8(v * _inverse(a.y_scale), a.y_zero_point)
+    return to_int8(v * _inverse(a.y_scale), a.y_zero_point, *a.clamp)
 
 
 @reference("et_vk.q8ta_pixel_shuffle.default")
@@ -138,4 +138,24 @@ def _linear_int4(a: Args) -> Array:
 
 def _float_product(x: Array, weight: Array) -> Array:
     result: Array = (x.astype(np.float64) @ weight.astype(np.float64).T).astype(np.float32)
+    return result
+
+
+@reference("webq8.table.default")
+def _table(a: Args) -> Array:
+    result: Array = np.array(a.table, np.int8)[a.x.astype(np.int32) + 128]
+    return result
+
+
+@reference("webq8.max_pool2d_int8.default")
+def _max_pool2d(a: Args) -> Array:
+    (kh, kw), (sh, sw), (ph, pw), (dh, dw) = a.kernel, a.stride or a.kernel, a.padding, a.dilation
+    room = ((0, 0), (0, 0), (ph, ph + kh * dh + sh), (pw, pw + kw * dw + sw))  # ceil_mode may reach further
+    x = np.pad(a.x, room, constant_values=-128)
+    windows = [
+        x[:, :, i * dh : i * dh + (a.OH - 1) * sh + 1 : sh, j * dw : j * dw + (a.OW - 1) * sw + 1 : sw]
+        for i in range(kh)
+        for j in range(kw)
+    ]
+    result: Array = np.max(windows, 0)
     return result

@@ -51,6 +51,17 @@ def cast(data: memoryview, dtype: str, shape: tuple[int, ...] | None = None) -> 
     return flat if shape is None else data.cast(FORMAT[dtype], shape)  # type: ignore[call-overload]
 
 
+def _empty(shape: tuple[int, ...], dtype: str) -> "memoryview[Any]":
+    """A memoryview cannot be cast to a shape without elements, but one of a ctypes array has it."""
+    import ctypes
+
+    kind: Any = {"float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool}.get(dtype)
+    kind = kind or getattr(ctypes, f"c_{dtype}")
+    for size in reversed(shape):
+        kind = kind * size
+    return memoryview(kind())
+
+
 def as_buffer(x: Any, name: str) -> tuple[memoryview, tuple[int, ...], str]:
     """Flat little-endian bytes, shape and dtype name of a numpy array or any other object with a buffer.
 
@@ -75,9 +86,9 @@ def as_buffer(x: Any, name: str) -> tuple[memoryview, tuple[int, ...], str]:
 
 
 def to_array(data: bytearray | memoryview, shape: tuple[int, ...], dtype: str) -> Any:
-    """A numpy array over `data`; without numpy, a memoryview of that format and shape (flat, if empty)."""
+    """A numpy array over `data`; without numpy, a memoryview of that format and shape."""
     try:
         import numpy as np
     except ImportError:
-        return cast(memoryview(data).cast("B"), dtype, shape if numel(shape) else None)
+        return cast(memoryview(data).cast("B"), dtype, shape) if numel(shape) else _empty(shape, dtype)
     return np.frombuffer(data, dtype).reshape(shape)

@@ -148,6 +148,9 @@ class PythonPage:
             answer = self._desk.answers.get(timeout=self.timeout)
         except queue.Empty:
             raise self._failed(f"the page did not {task} within {self.timeout:g} s") from None
+        except KeyboardInterrupt:  # the answer will still come, and must not be taken for the next call's
+            self._failure = f"it was interrupted while it should {task}"
+            raise
         if isinstance(answer, HostError):
             raise self._failed(str(answer))
         return answer

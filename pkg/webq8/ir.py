@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from webq8.errors import Problem
 
 __all__ = [
+    "Alias",
     "Call",
     "Const",
     "Dispatch",
@@ -101,6 +102,14 @@ class Dispatch:
     threads: int
     constants: Mapping[str, int | float | bool] = field(default_factory=dict)
     node: str = ""
+
+
+@dataclass(frozen=True)
+class Alias:
+    """What a handler yields where its output's bytes are its input's: no kernel, the same memory."""
+
+    source: int
+    target: int
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from webq8.errors import FormatError, LimitError, Problem, raise_problems
 from webq8.handlers import REGISTRY
 from webq8.handlers.quant import relayout
 from webq8.handlers.registry import Arg, Given, Op, TensorArg, TensorList, arguments, bind
-from webq8.ir import Call, Const, Dispatch, Graph, ListRef, Method, Plan, ProgramPlan, Slot, Step, Tensor
+from webq8.ir import Alias, Call, Const, Dispatch, Graph, ListRef, Method, Plan, ProgramPlan, Slot, Step, Tensor
 from webq8.layout import LayoutName, default_layout, layout, nbytes
 from webq8.rewrite import reads, simplify, writes
 
@@ -90,6 +90,7 @@ class _Planner:
         self.layouts: dict[int, LayoutName] = {}
         self.converted: dict[tuple[int, LayoutName], int] = {}
         self.dispatches: list[Dispatch] = []
+        self.roots: dict[int, int] = {}  # aliases
         self.relayouts = 0
 
     def plan(self) -> Plan:
@@ -171,7 +172,14 @@ class _Planner:
         raise_problems(self.what, problems)
         assert args is not None
         for dispatch in spec.handler(args):
-            self.dispatches.append(replace(dispatch, node=call.node))
+            if isinstance(dispatch, Alias):
+                self.roots[dispatch.target] = self.root(dispatch.source)
+            else:
+                self.dispatches.append(replace(dispatch, node=call.node))
+
+    def root(self, i: int) -> int:
+        """The tensor whose memory tensor `i` is."""
+        return self.roots.get(i, i)
 
 
 class _Constants:
@@ -243,6 +251,7 @@ class _Allocator:
         return self.p.constants.slot(ref.data) if isinstance(ref, Const) else self._slot(ref)
 
     def _slot(self, i: int) -> Slot:
+        i = self.p.root(i)
         t = self.p.tensors[i]
         if t.data is None:
             return self.slots[i]
@@ -257,35 +266,28 @@ class _Allocator:
         return size
 
     def _activations(self) -> tuple[list[int], int]:
-        """Assigns slots in order of first use, the tightest free buffer that fits; returns sizes and live bytes."""
+        """Assigns the largest tensors first, each to the smallest buffer that is free for as long as it is needed
+        (greedy by size, Pisarchyk and Lee 2020, arXiv:2001.03288); returns buffer sizes and live bytes."""
         end = len(self.dispatches)
         first = dict.fromkeys(self.inputs, -1)
         last = dict.fromkeys(self.inputs, -1)
         uses = [(s, i) for s, d in enumerate(self.dispatches) for i in d.bind.values() if isinstance(i, int)]
-        for step, i in [*uses, *((end, i) for i in self.outputs)]:
+        for step, used in [*uses, *((end, i) for i in self.outputs)]:
+            i = self.p.root(used)
             if self.p.tensors[i].data is None:
                 first.setdefault(i, step)
                 last[i] = step
         sizes = {i: self._size(i) for i in first}
         buffers: list[int] = []
-        free: set[int] = set()
-        in_use: dict[int, int] = {}  # buffer -> the last step that needs it
-        for i in sorted(first, key=lambda i: (first[i], -sizes[i])):
-            done = {b for b, until in in_use.items() if until < first[i]}
-            free |= done
-            for b in done:
-                del in_use[b]
-            fits = [b for b in free if buffers[b] >= sizes[i]]
-            if fits:
-                buffer = min(fits, key=buffers.__getitem__)
-            elif free:  # the largest free buffer grows, rather than lie idle beside a new one
-                buffer = max(free, key=buffers.__getitem__)
-                buffers[buffer] = sizes[i]
-            else:
-                buffer = len(buffers)
+        taken: list[list[tuple[int, int]]] = []  # for each buffer, the spans of steps in which it holds a tensor
+        for i in sorted(first, key=lambda i: (-sizes[i], first[i])):
+            span = (first[i], last[i])
+            free = (b for b, spans in enumerate(taken) if all(e < span[0] or span[1] < s for s, e in spans))
+            buffer = min(free, key=buffers.__getitem__, default=len(buffers))
+            if buffer == len(buffers):
                 buffers.append(sizes[i])
-            free.discard(buffer)
-            in_use[buffer] = last[i]
+                taken.append([])
+            taken[buffer].append(span)
             self.slots[i] = Slot(buffer, 0, sizes[i])
         live = [0] * (end + 3)
         for i in first:  # a running sum of what begins and ends at each step, from step -1 on

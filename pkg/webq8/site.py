@@ -60,9 +60,8 @@ CONTENT_TYPES = {
     ".zip": "application/zip",
 }
 
-# 'unsafe-eval', because Pyodide can bring JavaScript that is part of a Python package (replay.js) in by no other way.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-eval'; img-src 'self' data: blob:; "
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; "
     "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 

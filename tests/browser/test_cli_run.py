@@ -68,10 +68,11 @@ def test_classifier(pyodide: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(run.outputs["out0"], on_cpu.outputs["out0"])
 
 
-@pytest.mark.parametrize("model", ["q8ta_linear__basic.pte", "dequantize_per_tensor__zp.pte"])
-def test_golden(model: str, tmp_path: Path) -> None:
+def test_model_without_inputs(tmp_path: Path) -> None:
+    model = "dequantize_per_tensor__zp.pte"
     case = CASES[model]
-    run = Run(tmp_path, GOLDENS / model, [read(spec) for spec in case["inputs"]], "--method", "forward")
+    assert case["inputs"] == []
+    run = Run(tmp_path, GOLDENS / model, [], "--method", "forward")
     assert (run.status, run.err) == (0, "")
     golden = read(case["golden"])
     assert run.outputs["out0"].dtype == golden.dtype
@@ -80,10 +81,6 @@ def test_golden(model: str, tmp_path: Path) -> None:
 
 def test_wrong_shape(tmp_path: Path) -> None:
     Run(tmp_path, CLASSIFIER, [DIGIT[:, :63]]).check_failed(2, "expected float32 [1, 64], got float32 [1, 63]")
-
-
-def test_unknown_method(tmp_path: Path) -> None:
-    Run(tmp_path, CLASSIFIER, [DIGIT], "--method", "backward").check_failed(2, "no method 'backward'")
 
 
 def test_damaged_model(tmp_path: Path) -> None:

@@ -228,8 +228,12 @@ class _MethodReader:
             raise FormatError(f"{self.what}: {node}: operator {index} does not exist (there are {len(operators)})")
         name, overload = operators[index].string(0), operators[index].string(1)
         args = tuple(self._id(i, node) for i in table.vector(1, "i"))
-        if len(args) > 1 and args[-1] == args[-2]:  # `out` comes again as the returned value
+        # the outputs come again as the returned value: one as itself, several as a list
+        returned = self.values[args[-1]] if args else None
+        if len(args) > 1 and args[-1] == args[-2]:
             args = args[:-1]
+        elif isinstance(returned, ListRef) and returned.ids == args[-1 - len(returned.ids) : -1]:
+            args = args[: -1 - len(returned.ids)] + args[-1:]
         self.calls.append(Call(f"{name}.{overload}" if overload else name, args, node))
 
     def _delegate_call(self, table: Table, node: str) -> None:

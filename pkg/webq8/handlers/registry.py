@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from webq8.dtypes import cast
 from webq8.errors import FormatError, LimitError, Problem, Unsupported, Webq8Error
-from webq8.ir import Dispatch, ListRef, Tensor, Value
+from webq8.ir import Alias, Dispatch, ListRef, Tensor, Value
 from webq8.layout import Layout, LayoutName, layout
 
 __all__ = [
@@ -290,7 +290,7 @@ def Constant(  # noqa: N802
     return TensorArg((dtype,), sizes, const=True, optional=optional, values=values)
 
 
-Handler = Callable[[Args], Iterator[Dispatch]]
+Handler = Callable[[Args], Iterator[Dispatch | Alias]]
 Arg = TensorArg | TensorList | Scalar
 # a value with its id; a list of values as a tuple of such pairs
 Given = tuple[int, "Value | tuple[tuple[int, Value], ...]"]

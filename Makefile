@@ -1,11 +1,11 @@
-# make setup | demo | serve | test | lint | bench | clean.  Each sets up what it needs; a second run downloads nothing.
+# make setup | demo | serve | test | lint | bench | soak | clean.  Each sets up what it needs; a second run downloads nothing.
 PYTHON ?= python3
 BIN := .venv/bin
 
 # Stamps say that a step was done with these very lock and project files.
 VENV := .make/venv-$(shell cat requirements.lock pyproject.toml | cksum | cut -d' ' -f1)
 
-.PHONY: setup demo serve test lint bench clean
+.PHONY: setup demo serve test lint bench soak clean
 
 setup: $(VENV)
 	@$(BIN)/webq8 setup --install-chromium
@@ -29,7 +29,11 @@ lint: $(VENV)
 	$(BIN)/mypy
 
 test: setup lint
+	$(BIN)/python tests/networks.py
 	$(BIN)/pytest
+
+soak: setup
+	$(BIN)/python tests/soak.py
 
 bench: setup
 	$(BIN)/python tests/bench/bench.py

@@ -22,6 +22,7 @@ import numpy as np
 from webq8 import assets, inspect
 from webq8.chrome import Gpu, find_chrome, install_chrome
 from webq8.errors import FormatError, HostError, InputError, LimitError, NoAdapter, Unsupported, Webq8Error
+from webq8.handlers import listing
 from webq8.host import Browser
 from webq8.paths import replacing
 from webq8.site import DEFAULT_PYODIDE, PYODIDES, Site
@@ -85,6 +86,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="for the page to start, and to answer",
     )
+
+    ops = commands.add_parser("ops", help="list the ops webq8 has")
+    ops.set_defaults(command=_ops)
+    ops.add_argument("--markdown", action="store_true", help="print pkg/OPS.md")
 
     show = commands.add_parser("inspect", help="show a model's methods, ops, and what is unsupported")
     show.set_defaults(command=_inspect)
@@ -196,6 +201,14 @@ def _write_outputs(path: Path, outputs: Sequence[Any]) -> None:
 
 
 # --- the other commands
+
+
+def _ops(args: argparse.Namespace) -> None:
+    if args.markdown:
+        print(listing.markdown(), end="")
+        return
+    for names, tensors, result, _ in listing.rows():
+        print(f"{names}\n    ({tensors}) -> {result}")
 
 
 def _inspect(args: argparse.Namespace) -> None:

@@ -17,7 +17,7 @@ from pyodide.ffi import JsException, can_run_sync, run_sync, to_js
 
 from webq8 import wgsl
 from webq8.errors import CannotBlock, DeviceError, DeviceLost, InputError, NoAdapter, ShaderError
-from webq8.ir import Plan, ProgramPlan, Slot
+from webq8.ir import Plan, ProgramPlan, Slot, Step
 from webq8.plan import Limits
 
 __all__ = ["Adapter", "Device", "Loaded", "block", "device", "fetch", "live"]
@@ -30,6 +30,14 @@ _LIMITS = {
     "max_storage_buffer_binding_size": "maxStorageBufferBindingSize",
     "max_compute_workgroups_per_dimension": "maxComputeWorkgroupsPerDimension",
 }
+
+
+# kernel, overrides, bindings that are writable beside what the WGSL says
+Variant = tuple[str, tuple[tuple[str, int | float | bool], ...], tuple[str, ...]]
+
+
+def _variant(step: Step) -> Variant:
+    return step.kernel, step.constants, step.writable
 
 
 def _object(value: Any) -> Any:
@@ -99,7 +107,7 @@ class Device:
         self.packed_dot = bool(js.navigator.gpu.wgslLanguageFeatures.has("packed_4x8_integer_dot_product"))
         self._state = _js.watch(raw)
         self._modules: dict[str, Any] = {}
-        self._layouts: dict[str, Any] = {}
+        self._layouts: dict[tuple[str, tuple[str, ...]], Any] = {}
         self._pipelines: dict[tuple[Any, ...], asyncio.Future[Any]] = {}
 
     @property
@@ -116,30 +124,38 @@ class Device:
                 raise DeviceLost(f"the GPU device was lost ({self.lost}); load the program again") from None
             raise error(str(e)) from None
 
-    def layout(self, k: wgsl.Kernel) -> Any:
-        if k.name not in self._layouts:
+    def layout(self, k: wgsl.Kernel, writable: tuple[str, ...]) -> Any:
+        if (k.name, writable) not in self._layouts:
             entries = [
-                {"binding": b.index, "visibility": js.GPUShaderStage.COMPUTE, "buffer": {"type": b.type}}
+                {
+                    "binding": b.index,
+                    "visibility": js.GPUShaderStage.COMPUTE,
+                    "buffer": {"type": "storage" if b.name in writable else b.type},
+                }
                 for b in k.bindings
             ]
-            self._layouts[k.name] = self.raw.createBindGroupLayout(_object({"entries": entries}))
-        return self._layouts[k.name]
+            self._layouts[k.name, writable] = self.raw.createBindGroupLayout(_object({"entries": entries}))
+        return self._layouts[k.name, writable]
 
-    def pipeline(self, name: str, constants: Mapping[str, int | float | bool]) -> "asyncio.Future[Any]":
-        """The compute pipeline of wgsl/`name`.wgsl with these overrides, compiled asynchronously, once."""
-        source = wgsl.module_source(name, self.packed_dot)
-        key = (source, *sorted(constants.items()))
+    def pipeline(self, variant: Variant) -> "asyncio.Future[Any]":
+        """The compute pipeline of a kernel with these overrides, compiled asynchronously, once."""
+        name, constants, writable = variant
+        source = wgsl.module_source(name, self.packed_dot, writable)
+        key = (source, constants)
         future = self._pipelines.get(key)
         if future is None or (future.done() and future.exception()):
-            future = asyncio.ensure_future(self._compile(name, source, constants))
+            future = asyncio.ensure_future(self._compile(variant, source))
             self._pipelines[key] = future
         return future
 
-    async def _compile(self, name: str, source: str, constants: Mapping[str, int | float | bool]) -> Any:
+    async def _compile(self, variant: Variant, source: str) -> Any:
+        name, constants, writable = variant
+
         def create() -> Any:
             if source not in self._modules:
                 self._modules[source] = self.raw.createShaderModule(_object({"label": name, "code": source}))
-            layout = self.raw.createPipelineLayout(_object({"bindGroupLayouts": [self.layout(wgsl.kernel(name))]}))
+            bind_groups = [self.layout(wgsl.kernel(name), writable)]
+            layout = self.raw.createPipelineLayout(_object({"bindGroupLayouts": bind_groups}))
             compute = {"module": self._modules[source], "entryPoint": "main", "constants": dict(constants)}
             return self.raw.createComputePipelineAsync(_object({"label": name, "layout": layout, "compute": compute}))
 
@@ -170,8 +186,8 @@ class Loaded:
         self._held: list[Any] = []
 
     async def prepare(self, program: ProgramPlan, on_shader: Callable[[int, int], None]) -> None:
-        steps = {(s.kernel, s.constants) for plan in program.plans.values() for s in plan.steps}
-        pipelines = {key: self.device.pipeline(key[0], dict(key[1])) for key in steps}
+        variants = {_variant(s) for plan in program.plans.values() for s in plan.steps}
+        pipelines = {variant: self.device.pipeline(variant) for variant in variants}
         for done, future in enumerate(asyncio.as_completed(pipelines.values()), 1):
             await future
             on_shader(done, len(pipelines))
@@ -182,7 +198,7 @@ class Loaded:
         )
         for buffer, data in zip(constants, program.constants, strict=True):
             await self.device.guard(_js.write(self.device.raw, buffer, 0, data))
-        compiled = {key: future.result() for key, future in pipelines.items()}
+        compiled = {variant: future.result() for variant, future in pipelines.items()}
         for name, plan in program.plans.items():
             activations = await self._buffers(plan.buffers, usage.STORAGE | usage.COPY_SRC | usage.COPY_DST)
             # negative slots count the constants' buffers from -1 down
@@ -205,11 +221,11 @@ class Loaded:
             for step in plan.steps:
                 k = wgsl.kernel(step.kernel)
                 entries = [entry(b, s) for b, s in zip(k.bindings, step.slots, strict=True)]
-                descriptor = {"label": step.node, "layout": self.device.layout(k), "entries": entries}
+                descriptor = {"label": step.node, "layout": self.device.layout(k, step.writable), "entries": entries}
                 groups.append(self.device.raw.createBindGroup(_object(descriptor)))
             return _js.replay(
                 self.device.raw,
-                _object([compiled[s.kernel, s.constants] for s in plan.steps]),
+                _object([compiled[_variant(s)] for s in plan.steps]),
                 _object(groups),
                 _object([n for s in plan.steps for n in s.grid]),
                 _object([[buffers[s.buffer], s.offset, s.size] for s in plan.inputs]),

@@ -123,11 +123,16 @@ class Slot:
 
 @dataclass(frozen=True)
 class Step:
-    """A dispatch with everything resolved but GPU objects; `slots` in the order of the kernel's bindings."""
+    """A dispatch with everything resolved but GPU objects; `slots` in the order of the kernel's bindings.
+
+    `writable` names bindings that the kernel only reads but that lie in a buffer it writes elsewhere: WebGPU binds a
+    buffer either to read or to write in one dispatch, so those are bound to write as well.
+    """
 
     kernel: str
     slots: tuple[Slot, ...]
     constants: tuple[tuple[str, int | float | bool], ...]
+    writable: tuple[str, ...]
     grid: tuple[int, int, int]
     node: str
 

@@ -187,7 +187,7 @@ class _Graph:
 async def _realize(result: Tensor, device: Literal["webgpu", "cpu"]) -> None:
     graph = _Graph()
     out = graph.visit(result)
-    key = (device, *graph.key)
+    key = (device, out, *graph.key)
     program = _programs.get(key)
     if program is None:
         method = Method("forward", Graph(tuple(graph.values), tuple(graph.calls), tuple(graph.inputs), (out,)))

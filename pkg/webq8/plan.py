@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 from webq8 import wgsl
 from webq8.dtypes import cdiv, round_up
@@ -12,11 +11,10 @@ from webq8.handlers.quant import relayout
 from webq8.handlers.registry import Arg, Given, Op, TensorArg, TensorList, arguments, bind
 from webq8.ir import Alias, Call, Const, Dispatch, Graph, ListRef, Method, Plan, ProgramPlan, Slot, Step, Tensor
 from webq8.layout import LayoutName, default_layout, layout, nbytes
+from webq8.memory import ALIGNMENT, Span, largest_sum, share
 from webq8.rewrite import reads, simplify, writes
 
 __all__ = ["Limits", "check_method", "fold_grid", "plan_program"]
-
-_ALIGN = 256  # of offsets in bind groups: the default minUniform- and minStorageBufferOffsetAlignment
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,6 @@ class _Planner:
         self.converted: dict[tuple[int, LayoutName], int] = {}
         self.dispatches: list[Dispatch] = []
         self.roots: dict[int, int] = {}  # aliases
-        self.relayouts = 0
 
     def plan(self) -> Plan:
         calls = [(c, REGISTRY[c.op]) for c in self.graph.calls]
@@ -146,7 +143,6 @@ class _Planner:
             self.converted[i, name] = new
             if t.data is None:
                 self.dispatches.append(relayout(i, have, new, want, node))
-                self.relayouts += 1
         return self.converted[i, name]
 
     def _plain_input(self, i: int) -> int:
@@ -157,7 +153,6 @@ class _Planner:
         new = self._new(i, "plain")
         self.converted[i, "plain"] = new
         self.dispatches.append(relayout(new, layout(t.shape, "plain"), i, layout(t.shape, name), "inputs"))
-        self.relayouts += 1
         return new
 
     def _call(self, call: Call, spec: Op) -> None:
@@ -194,11 +189,11 @@ class _Constants:
         if data not in self.known:
             size = round_up(max(len(data), 16), 16)
             check_limit(size, self.limits.max_storage_buffer_binding_size, f"{self.what}: a constant")
-            if not self.arenas or len(self.arenas[-1]) + round_up(size, _ALIGN) > self.limits.max_buffer_size:
+            if not self.arenas or len(self.arenas[-1]) + round_up(size, ALIGNMENT) > self.limits.max_buffer_size:
                 self.arenas.append(bytearray())
             arena = self.arenas[-1]
             self.known[data] = Slot(-len(self.arenas), len(arena), size)
-            arena += data.ljust(min(round_up(size, _ALIGN), self.limits.max_buffer_size), b"\0")
+            arena += data.ljust(min(round_up(size, ALIGNMENT), self.limits.max_buffer_size), b"\0")
         return self.known[data]
 
     def buffers(self) -> tuple[bytes, ...]:
@@ -211,14 +206,11 @@ def check_limit(size: int, limit: int, what: str) -> None:
 
 
 class _Allocator:
-    """Gives every tensor a slot: constants in the program's shared buffers, activations in buffers shared by lifetime.
-
-    Activation slots are buffers of their own, since a dispatch may not bind one buffer both to read and to write.
-    """
+    """Gives every tensor a slot: constants in the program's buffers, activations in ones that are shared over time."""
 
     def __init__(self, planner: _Planner, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self.p, self.inputs, self.outputs = planner, inputs, outputs
-        self.dispatches = [d for d in planner.dispatches if d.threads]
+        self.dispatches = self._needed([d for d in planner.dispatches if d.threads])
         self.slots: dict[int, Slot] = {}
 
     def plan(self) -> Plan:
@@ -230,8 +222,19 @@ class _Allocator:
             tuple(self._slot(i) for i in self.outputs),
             sum(buffers),
             live,
-            self.p.relayouts,
+            sum(d.kernel == "relayout" for d in self.dispatches),
         )
+
+    def _needed(self, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
+        """Leaves out dispatches whose results nobody reads: second outputs, changes of layout that came to nothing."""
+        needed, kept = set(map(self.p.root, self.outputs)), list[Dispatch]()
+        for d in reversed(dispatches):
+            refs = {n: self.p.root(i) for n, i in d.bind.items() if isinstance(i, int)}
+            written = {b.name for b in wgsl.kernel(d.kernel).bindings if b.type == "storage"} & refs.keys()
+            if any(refs[n] in needed for n in written):
+                kept.append(d)
+                needed |= {i for n, i in refs.items() if n not in written}
+        return kept[::-1]
 
     def _step(self, d: Dispatch) -> Step:
         k = wgsl.kernel(d.kernel)
@@ -242,7 +245,10 @@ class _Allocator:
             )
         slots = [self._ref(d.bind[b.name]) if b.name in names else self._params(k, d) for b in k.bindings]
         grid = fold_grid(cdiv(d.threads, k.workgroup_size), self.p.limits.max_compute_workgroups_per_dimension)
-        return Step(d.kernel, tuple(slots), tuple(sorted(d.constants.items())), grid, d.node)
+        written = {s.buffer for b, s in zip(k.bindings, slots, strict=True) if b.type == "storage"}
+        readers = ((b, s) for b, s in zip(k.bindings, slots, strict=True) if b.type != "storage")
+        writable = tuple(b.name for b, s in readers if s.buffer in written)
+        return Step(d.kernel, tuple(slots), tuple(sorted(d.constants.items())), writable, grid, d.node)
 
     def _params(self, k: wgsl.Kernel, d: Dispatch) -> Slot:
         return self.p.constants.slot(wgsl.pack_params(k, d.params))
@@ -266,31 +272,26 @@ class _Allocator:
         return size
 
     def _activations(self) -> tuple[list[int], int]:
-        """Assigns the largest tensors first, each to the smallest buffer that is free for as long as it is needed
-        (greedy by size, Pisarchyk and Lee 2020, arXiv:2001.03288); returns buffer sizes and live bytes."""
+        """Gives activations their slots; returns the buffers' sizes and the most bytes needed at once."""
         end = len(self.dispatches)
-        first = dict.fromkeys(self.inputs, -1)
-        last = dict.fromkeys(self.inputs, -1)
-        uses = [(s, i) for s, d in enumerate(self.dispatches) for i in d.bind.values() if isinstance(i, int)]
-        for step, used in [*uses, *((end, i) for i in self.outputs)]:
-            i = self.p.root(used)
-            if self.p.tensors[i].data is None:
+        first = dict.fromkeys(map(self.p.root, self.inputs), -1)
+        last = dict(first)
+        apart: dict[int, set[int]] = {}
+        strictly_apart: dict[int, set[int]] = {}
+        for step, d in enumerate(self.dispatches):
+            written = {b.name for b in wgsl.kernel(d.kernel).bindings if b.type == "storage"}
+            refs = {n: self.p.root(i) for n, i in d.bind.items() if isinstance(i, int)}
+            # a tensor that is read twice cannot be bound twice to write (see `ir.Step`)
+            twice = len({*refs.values()}) < len(refs)
+            for name, i in refs.items():
                 first.setdefault(i, step)
                 last[i] = step
-        sizes = {i: self._size(i) for i in first}
-        buffers: list[int] = []
-        taken: list[list[tuple[int, int]]] = []  # for each buffer, the spans of steps in which it holds a tensor
-        for i in sorted(first, key=lambda i: (-sizes[i], first[i])):
-            span = (first[i], last[i])
-            free = (b for b, spans in enumerate(taken) if all(e < span[0] or span[1] < s for s, e in spans))
-            buffer = min(free, key=buffers.__getitem__, default=len(buffers))
-            if buffer == len(buffers):
-                buffers.append(sizes[i])
-                taken.append([])
-            taken[buffer].append(span)
-            self.slots[i] = Slot(buffer, 0, sizes[i])
-        live = [0] * (end + 3)
-        for i in first:  # a running sum of what begins and ends at each step, from step -1 on
-            live[first[i] + 1] += sizes[i]
-            live[last[i] + 2] -= sizes[i]
-        return buffers, max(accumulate(live))
+                others = {j for n, j in refs.items() if (n in written) != (name in written)}
+                (strictly_apart if twice else apart).setdefault(i, set()).update(others)
+        for i in map(self.p.root, self.outputs):
+            first.setdefault(i, end)
+            last[i] = end
+        spans = {i: Span(self._size(i), first[i], last[i]) for i in first if self.p.tensors[i].data is None}
+        sizes, places = share(spans, apart, strictly_apart, self.p.limits.max_buffer_size)
+        self.slots = {i: Slot(p.buffer, p.offset, spans[i].size) for i, p in places.items()}
+        return sizes, largest_sum(spans.values())

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from webq8.dtypes import cast, numel
 from webq8.handlers.int8 import IDENTITY, requantizing_table
-from webq8.handlers.registry import REGISTRY
+from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
 
 __all__ = ["OPTIMIZATIONS", "drop_dead_calls", "optimize", "reads", "simplify", "writes"]
@@ -94,7 +94,7 @@ def quantize_early(graph: Graph) -> Graph:
     changed = True
     while changed:
         changed = False
-        for call in list(editor.calls):
+        for call in editor.each():
             moved = editor.producer(call.args[0]) if call.op == QUANTIZE else None
             if moved is None or not _moves(editor, moved, call.args[0]) or not _comes_from_int8(editor, call.args[0]):
                 continue
@@ -103,6 +103,7 @@ def quantize_early(graph: Graph) -> Graph:
                 quantized[i] = editor.add(Tensor(editor.shape(i), "int8"))
                 editor.insert(call, replace(call, args=(i, *call.args[1:-1], quantized[i])))
             editor.replace(call, _on_int8(editor, moved, call, quantized))
+            editor.remove(moved)
             changed = True
     return editor.graph()
 
@@ -111,7 +112,7 @@ def fuse_tables(graph: Graph) -> Graph:
     """dequantize → relu, hardtanh, clamp … → quantize is a function of 256 values: a table, or nothing where it is the
     identity. Tables in a row become one."""
     editor = _Editor(graph)
-    for call in list(editor.calls):
+    for call in editor.each():
         found = _table_of(editor, call)
         if found is None:
             continue
@@ -132,7 +133,7 @@ def fuse_tables(graph: Graph) -> Graph:
 def fuse_clamps(graph: Graph) -> Graph:
     """A table that only bounds its input becomes the epilogue of the op before it."""
     editor = _Editor(graph)
-    for call in list(editor.calls):
+    for call in editor.each():
         before = editor.producer(call.args[0]) if call.op == TABLE else None
         if before is None or not REGISTRY[before.op].fuses_clamp or editor.uses(call.args[0]) != 1:
             continue
@@ -190,6 +191,13 @@ class _Editor:
     @property
     def calls(self) -> list[Call]:
         return [call for place in self._places for call in place]
+
+    def each(self) -> Iterator[Call]:
+        """Every call in order, as it is when its turn comes: earlier changes may have renamed what it reads."""
+        for place in self._places:
+            for call in list(place):
+                if id(call) in self._place_of:
+                    yield call
 
     def graph(self) -> Graph:
         return replace(self._graph, values=tuple(self.values), calls=tuple(self.calls), outputs=tuple(self.outputs))
@@ -297,8 +305,7 @@ def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:
         before = editor.producer(before.args[0])
     if before is None or before.op != DEQUANTIZE:
         return None
-    bounds = (values[call.args[3]], values[call.args[4]])
-    limits = (bounds[0] if isinstance(bounds[0], int) else -128, bounds[1] if isinstance(bounds[1], int) else 127)
+    limits = (ZERO_POINT.convert(values[call.args[3]]), ZERO_POINT.convert(values[call.args[4]]))
     return before.args[0], _table(values, (*before.args[1:3], *call.args[1:3]), functions, limits)
 
 
@@ -308,9 +315,9 @@ def _table(
     functions: list[Callable[[float], float]],
     bounds: tuple[int, int],
 ) -> bytes:
-    x_scale, x_zero_point, y_scale, y_zero_point = (values[i] for i in ids)
-    assert isinstance(x_scale, int | float) and isinstance(y_scale, int | float)  # noqa: PT018 - for mypy
-    assert isinstance(x_zero_point, int) and isinstance(y_zero_point, int)  # noqa: PT018
+    x_scale, x_zero_point, y_scale, y_zero_point = (
+        kind.convert(values[i]) for kind, i in zip((SCALE, ZERO_POINT, SCALE, ZERO_POINT), ids, strict=True)
+    )
 
     def all_of_them(v: float) -> float:
         for function in functions:
@@ -379,9 +386,7 @@ def _on_int8(editor: _Editor, moved: Call, quantize: Call, quantized: dict[int, 
         return Call(MAX_POOL, (quantized[moved.args[0]], *moved.args[1:-1], out), moved.node)
     if _short(moved) == "pixel_shuffle":
         scale, zero_point = quantize.args[1:3]
-        value = editor.values[scale]
-        assert isinstance(value, int | float)
-        inverse = editor.add(1.0 / value)
+        inverse = editor.add(1.0 / SCALE.convert(editor.values[scale]))
         shuffled = (quantized[moved.args[0]], scale, zero_point, inverse, zero_point, moved.args[1], out)
         return Call("et_vk.q8ta_pixel_shuffle.default", shuffled, moved.node)
     args: list[int] = []

@@ -5,7 +5,7 @@ The WGSL is the only description of a kernel's interface; whoever fills it does 
 
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -77,9 +77,15 @@ def kernel(name: str) -> Kernel:
     )
 
 
-def module_source(name: str, packed_dot: bool) -> str:
-    """The whole WGSL module of a kernel; `packed_dot`: the browser has `packed_4x8_integer_dot_product`."""
-    return "\n".join([_read("dot4_packed" if packed_dot else "dot4_plain"), _read("prelude"), _read(name)])
+def module_source(name: str, packed_dot: bool, writable: Collection[str] = ()) -> str:
+    """The whole WGSL module of a kernel; `packed_dot`: the browser has `packed_4x8_integer_dot_product`.
+
+    `writable` bindings are declared read_write although the kernel only reads them (see `ir.Step`).
+    """
+    source = _read(name)
+    for variable in writable:
+        source = source.replace(f"var<storage, read> {variable}:", f"var<storage, read_write> {variable}:")
+    return "\n".join([_read("dot4_packed" if packed_dot else "dot4_plain"), _read("prelude"), source])
 
 
 def pack_params(k: Kernel, values: Mapping[str, Param]) -> bytes:

@@ -8,10 +8,14 @@ SwiftShader, which computes on the CPU.
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 from webq8.host import Browser
+
+sys.path.append(str(Path(__file__).parents[1]))
+from networks import large_networks
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -22,7 +26,6 @@ async def kernel_times(cases, plain_shaders):
     from dataclasses import replace
 
     import numpy as np
-    import webq8
     from webq8.handlers.registry import REGISTRY
     from webq8.ir import Call, Graph, Method, Program, Tensor
     from webq8.paths import resource_dir
@@ -66,7 +69,7 @@ async def kernel_times(cases, plain_shaders):
         adapter = str(programs[0].adapter)
         for p in programs:
             p.close()
-    return {"adapter": adapter, "rows": rows, "version": webq8.__name__}
+    return {"adapter": adapter, "rows": rows}
 
 
 async def inference(url):
@@ -94,6 +97,25 @@ async def inference(url):
     }
     program.close()
     return result
+
+
+async def loading(url):
+    """Milliseconds of each stage of loading a program, and of a run. Runs in the page."""
+    import time
+
+    import numpy as np
+    import webq8
+
+    program = await webq8.load(url)
+    [spec] = program.methods["forward"].inputs
+    x, times = np.zeros(spec.shape, np.float32), []
+    for _ in range(3):
+        start = time.perf_counter()
+        await program(x)
+        times.append((time.perf_counter() - start) * 1e3)
+    stages = program.load_ms | {"dispatches": program.dispatches(), "run": min(times)}
+    program.close()
+    return stages
 
 
 def linear_case(m, n, k, repeats):
@@ -130,6 +152,7 @@ def main() -> None:
     ask.add_argument("--gpu", default="swiftshader", choices=("swiftshader", "hardware"))
     ask.add_argument("--chrome")
     ask.add_argument("--json", action="store_true", help="print the raw numbers instead of a table")
+    ask.add_argument("--networks", nargs="*", choices=("mobilenet_v2", "resnet18"), help="stages of loading these")
     args = ask.parse_args()
     cases = [
         linear_case(256, 256, 256, 10),
@@ -140,10 +163,13 @@ def main() -> None:
     shaders = {path.stem: path.read_text("utf-8") for path in HERE.glob("plain_*.wgsl")}
     with Browser(gpu=args.gpu, chrome=args.chrome) as browser, browser.page(timeout=600) as page:
         kernels = page.call(kernel_times, cases, shaders)
-        browser.site.add("/bench.pte", ROOT / "web" / "models" / "classifier.pte")
-        digit = page.call(inference, "/bench.pte")
+        digit = page.call(inference, "/models/classifier.pte")
+        stages = {}
+        for name in args.networks or ():
+            browser.site.add(f"/{name}.pte", large_networks() / f"{name}.pte")
+            stages[name] = page.call(loading, f"/{name}.pte")
     if args.json:
-        print(json.dumps({"kernels": kernels, "digit": digit}))
+        print(json.dumps({"kernels": kernels, "digit": digit, "loading": stages}))
         return
     print(f"adapter: {kernels['adapter']}\n")
     print(f"{'kernel':<52}{'ms':>9}{'plain ms':>10}{'ratio':>8}  bytes")
@@ -154,6 +180,8 @@ def main() -> None:
         f"\none digit, numpy to numpy: {digit['median_ms']:.2f} ms, {digit['dispatches']} dispatches, "
         f"{digit['submits']:g} submit; encoding {digit['encode_ns'] / 1e3:.2f} µs a dispatch"
     )
+    for name, found in stages.items():
+        print(f"\n{name}, ms: " + ", ".join(f"{stage} {value:.0f}" for stage, value in found.items()))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from webq8.runtime import drive
 async def run(op, args):
     import webq8
 
-    return await getattr(webq8.ops, op)(*args).buffer()
+    result = getattr(webq8.ops, op)(*args)
+    return [await y.buffer() for y in (result if isinstance(result, tuple) else (result,))]
 
 
 async def use_packed_dot(wanted):
@@ -33,21 +34,24 @@ async def free():
     return gpu.live()
 
 
-def compare(got: np.ndarray, want: np.ndarray, case: Case) -> None:
-    if case.rtol or case.atol:
-        np.testing.assert_allclose(got, want, case.rtol, case.atol, err_msg=case.id)
-    else:
-        np.testing.assert_array_equal(got, want, case.id)
+def compare(got: list[np.ndarray], want: list[np.ndarray], case: Case) -> None:
+    for g, w in zip(got, want, strict=True):
+        if case.rtol or case.atol:
+            np.testing.assert_allclose(g, w, case.rtol, case.atol, err_msg=case.id)
+        else:
+            np.testing.assert_array_equal(g, w, case.id)
 
 
-def expected(case: Case) -> np.ndarray:
-    return drive(getattr(ops, case.op)(*case.args()).numpy("cpu"))
+def expected(case: Case) -> list[np.ndarray]:
+    """All outputs, by the reference."""
+    result = getattr(ops, case.op)(*case.args())
+    return [drive(y.numpy("cpu")) for y in (result if isinstance(result, tuple) else (result,))]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_op(webq8_page: PythonPage, case: Case) -> None:
     got, want = webq8_page.call(run, case.op, list(case.args())), expected(case)
-    assert (got.shape, got.dtype) == (want.shape, want.dtype)
+    assert [(g.shape, g.dtype) for g in got] == [(w.shape, w.dtype) for w in want]
     compare(got, want, case)
 
 
@@ -61,7 +65,7 @@ def plain_dot(webq8_page: PythonPage) -> Iterator[None]:
 @pytest.mark.usefixtures("plain_dot")
 @pytest.mark.parametrize("case", [c for c in CASES if c.op.startswith("q8ta")], ids=lambda case: case.id)
 def test_op_without_packed_dot(webq8_page: PythonPage, case: Case) -> None:
-    np.testing.assert_array_equal(webq8_page.call(run, case.op, list(case.args())), expected(case))
+    compare(webq8_page.call(run, case.op, list(case.args())), expected(case), case)
 
 
 def test_every_op_has_cases() -> None:

@@ -100,6 +100,7 @@ def visit(chromium: Browser, site: Site, routes: dict[str, Handler] | None = Non
             page.route(pattern, handler)
         page.goto(site.url)
         yield visit
+        page.unroute_all(behavior="wait")  # the context must not close under a handler that is still fetching
 
 
 def under_policy(prefix: str) -> Handler:

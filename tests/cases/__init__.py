@@ -4,8 +4,26 @@ A row is an op, a name, and its arguments in the order of the schema.
 """
 
 from cases.common import Case
+from cases.conv_float import CONV_FLOAT_CASES
+from cases.elementwise import ELEMENTWISE_CASES
 from cases.int8 import INT8_CASES
+from cases.matmul import MATMUL_CASES
+from cases.norm import NORM_CASES
+from cases.pool import POOL_CASES
+from cases.reduce import REDUCE_CASES
+from cases.shape import SHAPE_CASES
+from cases.upsample import UPSAMPLE_CASES
 
 __all__ = ["CASES", "INT8_CASES", "Case"]
 
-CASES = [*INT8_CASES]
+CASES = [
+    *INT8_CASES,
+    *CONV_FLOAT_CASES,
+    *MATMUL_CASES,
+    *NORM_CASES,
+    *POOL_CASES,
+    *REDUCE_CASES,
+    *UPSAMPLE_CASES,
+    *ELEMENTWISE_CASES,
+    *SHAPE_CASES,
+]

@@ -345,6 +345,51 @@ def _elementwise() -> Iterator[Case]:
     yield Case("q8ta_pixel_shuffle", "batch3", lambda rng: (int8(rng, 3, 8, 3, 5), 0.05, 0, 25.0, 1, 2))
 
 
+# --- what rewriting makes
+
+
+def _rewritten() -> Iterator[Case]:
+    every = np.arange(-128, 128, dtype=np.int8)
+    random_table = [int(v) for v in np.random.default_rng(8).integers(-128, 128, 256)]
+    tables = {"random": random_table, "falling": list(range(127, -129, -1)), "constant": [7] * 256}
+    for name, table in tables.items():
+        yield Case("table", f"every-value-{name}", lambda rng, table=table: (every, table))
+    for shape in (
+        (1,),
+        (3,),
+        (7, 5),
+        (2, 3, 5),
+        (2, 3, 5, 7),
+        (1, 17, 3, 3),
+        (2, 16, 1, 1),
+        (2, 3, 5, 7, 2),
+        (0, 3),
+        (),
+    ):
+        name = ("empty-" if 0 in shape else "shape-") + "x".join(map(str, shape))
+        yield Case("table", name, lambda rng, shape=shape: (int8(rng, *shape), random_table))
+
+    def pool(name: str, shape: tuple[int, ...], *geometry: Any) -> Case:
+        return Case("max_pool2d_int8", name, lambda rng: (int8(rng, *shape), *geometry))
+
+    yield pool("one-element", (1, 1, 1, 1), (1, 1))
+    yield pool("k2", (1, 3, 4, 6), (2, 2))
+    yield pool("k2-odd", (2, 5, 5, 7), (2, 2))
+    yield pool("k2-odd-ceil", (2, 5, 5, 7), (2, 2), (2, 2), (0, 0), (1, 1), True)
+    yield pool("k3-s2-p1", (1, 17, 7, 9), (3, 3), (2, 2), (1, 1))
+    yield pool("k3-s2-p1-ceil", (1, 17, 8, 10), (3, 3), (2, 2), (1, 1), (1, 1), True)
+    yield pool("k3-s1-p1", (1, 4, 5, 5), (3, 3), (1, 1), (1, 1))
+    yield pool("asymmetric", (1, 7, 9, 5), (3, 2), (2, 3), (1, 1))
+    yield pool("dilation", (1, 6, 11, 9), (2, 3), (1, 2), (0, 1), (3, 2))
+    yield pool("stride-over-kernel", (1, 3, 9, 9), (2, 2), (4, 3))
+    yield pool("whole-map", (2, 20, 5, 3), (5, 3))
+    yield pool("last-window-in-padding", (1, 2, 5, 5), (2, 2), (3, 3), (1, 1), (1, 1), True)
+    yield pool("empty-batch", (0, 3, 4, 4), (2, 2))
+    yield Case(
+        "max_pool2d_int8", "all-lowest", lambda rng: (np.full((1, 3, 4, 4), -128, np.int8), (3, 3), (1, 1), (1, 1))
+    )
+
+
 # --- linear layers with float32 on one side
 
 
@@ -402,5 +447,6 @@ INT8_CASES = [
     *_conv2d_transposed(),
     *_conv2d(),
     *_elementwise(),
+    *_rewritten(),
     *_float_linear(),
 ]

@@ -7,9 +7,11 @@ Writes mobilenet_v2.pte and resnet18.pte (4 and 12 MB) and one .npz each to OUT_
 them on demand and keep them in a cache.
 
 The networks are those of the papers (https://arxiv.org/abs/1801.04381 and https://arxiv.org/abs/1512.03385), in the
-form that torchvision made common. The weights are random (seeded): trained ones are in no package. So that the signal
-neither dies nor explodes on its way, the statistics of every batch normalization are set to those that photographs
-produce at that very place, as training would have done.
+form that torchvision made common. The weights are random (seeded): trained ones are in no package. Two things are taken
+over from trained networks. The statistics of every batch normalization are those that photographs produce at that very
+place, so that the signal neither dies nor explodes on its way. And a small error stays small: with plain random weights
+one rounding in 10,000 done differently in each layer turns MobileNetV2's output to a cosine of 0.98, which would make
+its golden useless. ``draw`` says what helps; with it it stays near 0.9995, and the outputs still depend on the input.
 
 The inputs of the goldens are crops of photographs that were seen neither then nor in calibration.
 ``float_cosine`` is how well the quantized model follows the float one: the smallest cosine of the two outputs.
@@ -18,6 +20,7 @@ The inputs of the goldens are crops of photographs that were seen neither then n
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -99,13 +102,34 @@ def resnet18() -> nn.Module:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, CLASSES))
 
 
+def draw(module: nn.Module) -> None:
+    """Draw the weights of one module, so that errors do not grow from layer to layer.
+
+    - Kernels see areas as well as edges: what is smooth, like a photograph, outweighs what is not, like rounding.
+    - Most values lie above zero before an activation. One that cuts off half of them, and a normalization that then
+      stretches the rest, amplify differences.
+    - A residual block adds less than what it passes on.
+    """
+    if isinstance(module, nn.Conv2d):
+        nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        if module.kernel_size != (1, 1):
+            area = torch.randn(module.weight.shape[:2])[..., None, None]
+            module.weight.data += area * module.weight.data.std()
+    elif isinstance(module, Residual):
+        nn.init.constant_(module[-1].weight, 0.5)
+    elif isinstance(module, BasicBlock):
+        nn.init.constant_(module.body[-1].weight, 0.5)
+    if isinstance(module, nn.Sequential):
+        for layer, following in pairwise(module):
+            if isinstance(following, nn.ReLU | nn.ReLU6):
+                nn.init.constant_(layer.bias, 1)
+
+
 def initialize(model: nn.Module, images: Tensor) -> nn.Module:
-    """Draw the weights (He et al.), then take the statistics of the normalizations from the images."""
-    torch.manual_seed(SEED)
+    """Draw the weights, then take the statistics of the normalizations from the images."""
+    model.apply(draw)
     for module in model.modules():
-        if isinstance(module, nn.Conv2d):
-            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-        elif isinstance(module, nn.BatchNorm2d):
+        if isinstance(module, nn.BatchNorm2d):
             module.momentum = None  # the plain average of all batches: here of one
     with torch.no_grad():
         model.train()(images)
@@ -132,6 +156,7 @@ def main(folder: Path) -> None:
     statistics, calibration = (inputs_from(TRAIN_PHOTOS, count, rng) for count in (STATISTICS, CALIBRATION))
     inputs = inputs_from(TEST_PHOTOS, len(TEST_PHOTOS), rng)
     for make in (mobilenet_v2, resnet18):
+        torch.manual_seed(SEED)
         model = initialize(make(), statistics)
         quantized = quantize(model, list(calibration.split(1)))
         outputs = one_by_one(quantized, inputs)

@@ -17,6 +17,7 @@ LAYERS = [
     "dtypes",
     "ir",
     "layout",
+    "memory",
     "formats",
     "handlers",
     "rewrite",

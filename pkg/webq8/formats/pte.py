@@ -267,7 +267,11 @@ class _MethodReader:
     def _same(self, inner: Value, outer: Value, node: str) -> None:
         if not isinstance(inner, Tensor) or not isinstance(outer, Tensor):
             self.problems.append(Problem(node, "", "a delegate's inputs and outputs must be tensors"))
-        elif (inner.dtype, numel(inner.shape)) != (outer.dtype, numel(outer.shape)):
+        # delegates narrow int64 to int32 within; here the value stays as it is outside, and ops take either
+        elif numel(inner.shape) != numel(outer.shape) or (inner.dtype, outer.dtype) not in (
+            (outer.dtype, outer.dtype),
+            ("int32", "int64"),
+        ):
             reason = f"{inner.dtype} {list(inner.shape)} inside, {outer.dtype} {list(outer.shape)} outside"
             self.problems.append(Problem(node, "", reason))
 

@@ -1,6 +1,33 @@
 """One module a family of ops; importing them fills the registry."""
 
-from webq8.handlers import conv, int8, linear, quant
+from webq8.handlers import (
+    conv,
+    conv_float,
+    elementwise,
+    int8,
+    linear,
+    matmul,
+    norm,
+    pool,
+    quant,
+    reduce,
+    shape,
+    upsample,
+)
 from webq8.handlers.registry import REGISTRY
 
-__all__ = ["REGISTRY", "conv", "int8", "linear", "quant"]
+__all__ = [
+    "REGISTRY",
+    "conv",
+    "conv_float",
+    "elementwise",
+    "int8",
+    "linear",
+    "matmul",
+    "norm",
+    "pool",
+    "quant",
+    "reduce",
+    "shape",
+    "upsample",
+]

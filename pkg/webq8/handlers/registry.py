@@ -9,6 +9,7 @@ plain values by name (`a.x`, `a.x_scale`) and letters (`a.K`), so a handler hold
 """
 
 import math
+import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -109,14 +110,21 @@ class Scalar:
 
     default: Any = field(default=..., kw_only=True)
 
+    def text(self) -> str:
+        """For the listing of ops: what the class says of itself, up to the first comma or stop."""
+        words = re.split("[,.;]", type(self).__doc__ or "")[0]
+        return words[:1].lower() + words[1:]
+
     def convert(self, value: Value) -> Any:
         raise BadArg(f"expected another kind of value, got {value!r}")
 
 
 @dataclass(frozen=True)
 class _Scale(Scalar):
+    """A usable scale."""
+
     def convert(self, value: Value) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not isinstance(value, int | float):
             raise BadArg(f"expected a number, got {value!r}")
         check_scale(value)
         return float(value)
@@ -131,20 +139,24 @@ def check_scale(value: float, prefix: str = "") -> None:
 
 @dataclass(frozen=True)
 class Int(Scalar):
-    """An integer within bounds; `absent` stands for a null in the file."""
+    """An integer, within bounds; `absent` stands for a null in the file."""
 
     low: int = -(2**31)
     high: int = 2**31 - 1
     absent: int | None = None
 
+    def text(self) -> str:
+        return f"{self.low}…{self.high}" if self.high < 2**31 - 1 else super().text()
+
     def convert(self, value: Value) -> int:
         if value is None and self.absent is not None:
             return self.absent
-        if isinstance(value, bool) or not isinstance(value, int):
+        # the exporter keeps equal constants once: 0, 0.0 and False may stand for each other
+        if not isinstance(value, int | float) or value != value // 1:
             raise BadArg(f"expected an integer, got {value!r}")
         if not self.low <= value <= self.high:
             raise BadArg(f"{value} is outside of {self.low}…{self.high}")
-        return value
+        return int(value)
 
 
 @dataclass(frozen=True)
@@ -156,7 +168,7 @@ class Number(Scalar):
     def convert(self, value: Value) -> float:
         if value is None and self.absent is not None:
             return self.absent
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not isinstance(value, int | float):
             raise BadArg(f"expected a number, got {value!r}")
         return float(value)
 
@@ -170,9 +182,9 @@ class Bool(Scalar):
     def convert(self, value: Value) -> bool:
         if value is None:
             return self.absent
-        if not isinstance(value, bool):
+        if not isinstance(value, int | float) or value not in (0, 1):
             raise BadArg(f"expected a truth value, got {value!r}")
-        return value
+        return bool(value)
 
 
 @dataclass(frozen=True)
@@ -224,14 +236,20 @@ class Choice(Scalar):
 
     allowed: tuple[Value, ...] = ()
 
+    def text(self) -> str:
+        return " or ".join("null" if a is None else repr(a) for a in self.allowed)
+
     def convert(self, value: Value) -> Value:
-        if not any(type(value) is type(a) and value == a for a in self.allowed):
+        if value not in self.allowed:
             raise BadArg(f"{value!r} is not supported; one of {', '.join(map(repr, self.allowed))} is", Unsupported)
         return value
 
 
 @dataclass(frozen=True)
 class _Ignored(Scalar):
+    def text(self) -> str:
+        return ""
+
     def convert(self, value: Value) -> None:
         return None
 
@@ -253,7 +271,7 @@ class TensorArg:
     const: bool = False
     optional: bool = False
     values: Literal["any", "finite", "scales"] = "any"  # what a constant's elements are checked for
-    like: str | None = None  # the argument whose dtype it has
+    like: str | None = None  # the argument whose dtype it has, or that names its dtype (null: any)
 
     def text(self) -> str:
         return f"{' or '.join(self.dtypes)} [{', '.join(self.sizes.split())}]"
@@ -439,7 +457,7 @@ class _Binder:
             return None
         if not isinstance(value, Tensor):
             raise BadArg(f"expected a tensor {arg.text()}, got {value!r}")
-        expected = arg.dtypes if arg.like is None else (self._dtype_of(arg.like),)
+        expected = (arg.like and self._dtypes_like(arg.like)) or arg.dtypes
         if value.dtype not in expected:
             text = replace(arg, dtypes=expected).text()
             raise BadArg(f"expected {text}, got {value.dtype} {list(value.shape)}", Unsupported)
@@ -449,11 +467,9 @@ class _Binder:
         self._unify(name, arg, value.shape)
         return Operand(i, value, self.layouts.get(i) or arg.layout or "rows")
 
-    def _dtype_of(self, name: str) -> str:
-        other = self.bound.get(name)
-        other = other[0] if isinstance(other, tuple) else other
-        assert isinstance(other, Operand), f"{name} comes later or failed"
-        return other.tensor.dtype
+    def _dtypes_like(self, name: str) -> tuple[str, ...]:
+        dtype = _dtype_of(self.bound.get(name))
+        return (dtype,) if dtype else ()
 
     def _set(self, letter: str, size: Any, source: str) -> None:
         known = self.letters.setdefault(letter, size)
@@ -494,14 +510,25 @@ class _Binder:
                 raise BadArg(f"element {i} is {v}; constants must be finite")
 
 
+def _dtype_of(like: Any) -> str | None:
+    """The dtype that an argument has or names."""
+    first = like[0] if isinstance(like, tuple) else like
+    return first.tensor.dtype if isinstance(first, Operand) else first
+
+
 def out_specs(spec: Op, args: Args) -> list[tuple[tuple[int, ...], str]]:
-    """Shape and dtype of each output, from what `bind(…, with_out=False)` found."""
+    """Shape and dtype of each output, from what `bind(…, with_out=False)` found.
+
+    An op with a list of any number of outputs derives their shapes as `outputs`.
+    """
     specs = []
     for out in spec.outputs:
+        dtype = (_dtype_of(getattr(args, out.like)) if out.like else None) or out.dtypes[0]
+        if out.sizes == "...":
+            specs += [(shape, dtype) for shape in args.outputs]
+            continue
         shape: list[int] = []
         for token in out.sizes.split():
             shape += getattr(args, token[1:]) if token[0] == "*" else [getattr(args, token)]
-        like = getattr(args, out.like) if out.like else None
-        like = like[0] if isinstance(like, tuple) else like
-        specs.append((tuple(shape), like.tensor.dtype if like else out.dtypes[0]))
+        specs.append((tuple(shape), dtype))
     return specs

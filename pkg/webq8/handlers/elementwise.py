@@ -1,0 +1,550 @@
+"""Functions of one element, and of two or three broadcast ones; comparisons."""
+
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from webq8.dtypes import cdiv, numel
+from webq8.errors import Unsupported
+from webq8.handlers.registry import Args, BadArg, Choice, Number, Operand, TensorArg, f32, op
+from webq8.handlers.shape import axes_of, broadcast_strides, merged
+from webq8.ir import Const, Dispatch, Param
+
+__all__: list[str] = []
+
+# in the order of the constants in wgsl/unary.wgsl and wgsl/binary.wgsl
+_UNARY = (
+    *("relu", "clamp", "leaky_relu", "elu", "hardshrink", "hardsigmoid", "hardswish", "sigmoid", "silu", "tanh"),
+    *("gelu", "gelu_tanh", "erf", "abs", "neg", "exp", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt"),
+    *("reciprocal", "sin", "cos", "round", "floor", "ceil", "trunc"),
+)
+_BINARY = ("add", "mul", "div", "maximum", "minimum", "pow", "div_trunc", "div_floor")
+
+_INT32 = (-(2**31), 2**31 - 1)
+_NUMBERS = ("float32", "int32")
+_MAX_RANK = 8
+
+_X = TensorArg(_NUMBERS, "*S")
+_OUT = TensorArg(_NUMBERS, "*S", like="x")
+_FLOATS = TensorArg(("float32",), "*S")
+
+
+def _near(x: float) -> float:
+    """The nearest float32, infinities among them."""
+    try:
+        return f32(x)
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def _within_int32(x: float) -> int:
+    return int(min(max(x, _INT32[0]), _INT32[1]))
+
+
+# --- one element
+
+
+def _unary(
+    a: Args,
+    function: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    parameters: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> Iterator[Dispatch]:
+    count = numel(a.S)
+    first, second, third = map(_near, parameters)
+    yield Dispatch(
+        "unary",
+        {"x": a.x.id, "y": a.out.id},
+        {
+            "count": count,
+            "low": _near(low),
+            "high": _near(high),
+            "a": first,
+            "b": second,
+            "c": third,
+            "integer_low": _within_int32(low),
+            "integer_high": _within_int32(high),
+        },
+        threads=count,
+        constants={"function": _UNARY.index(function), "integer": a.x.tensor.dtype == "int32"},
+    )
+
+
+def _register_unary(name: str, formula: str, tensor: TensorArg = _FLOATS) -> None:
+    @op(f"aten.{name}.default", f"aten::{name}.out", x=tensor, out=_OUT)
+    def function(a: Args) -> Iterator[Dispatch]:
+        yield from _unary(a, name)
+
+    function.__doc__ = formula
+
+
+@op("aten.relu.default", "aten::relu.out", x=_X, out=_OUT)
+def relu(a: Args) -> Iterator[Dispatch]:
+    """y = max(x, 0)."""
+    yield from _unary(a, "relu", low=0)
+
+
+for _name, _formula in {
+    "sigmoid": "y = 1 / (1 + exp(−x)).",
+    "hardswish": "y = x · min(max(x + 3, 0), 6) / 6.",
+    "hardsigmoid": "y = min(max(x + 3, 0), 6) / 6.",
+    "tanh": "y = tanh(x).",
+    "silu": "y = x / (1 + exp(−x)).",
+    "erf": "y = erf(x), the error function.",
+    "exp": "y = exp(x).",
+    "expm1": "y = exp(x) − 1, precise near 0.",
+    "log": "y = ln(x).",
+    "log2": "y = log₂(x).",
+    "log10": "y = log₁₀(x).",
+    "log1p": "y = ln(1 + x), precise near 0.",
+    "sqrt": "y = √x.",
+    "rsqrt": "y = 1 / √x.",
+    "reciprocal": "y = 1 / x.",
+    "sin": "y = sin(x), x in radians; precise for |x| up to 50,000.",
+    "cos": "y = cos(x), x in radians; precise for |x| up to 50,000.",
+    "round": "x rounded to a whole number, half to even.",
+    "floor": "The largest whole number not above x.",
+    "ceil": "The smallest whole number not below x.",
+    "trunc": "x without its fraction.",
+}.items():
+    _register_unary(_name, _formula)
+_register_unary("abs", "y = |x|.", _X)
+_register_unary("neg", "y = −x.", _X)
+
+
+def _check_bounds(a: Args) -> None:
+    for bound in (a.min, a.max):
+        if math.isnan(bound):
+            raise BadArg("a bound that is not a number is not supported", Unsupported)
+        if a.x.tensor.dtype == "int32" and math.isfinite(bound) and bound != _within_int32(bound):
+            raise BadArg(f"{bound} as a bound of an int32 tensor is not supported", Unsupported)
+
+
+@op(
+    "aten.clamp.default",
+    "aten::clamp.out",
+    x=_X,
+    min=Number(absent=-math.inf, default=None),
+    max=Number(absent=math.inf, default=None),
+    out=_OUT,
+    check=_check_bounds,
+)
+def clamp(a: Args) -> Iterator[Dispatch]:
+    """y = min(max(x, min), max); a bound may be left out."""
+    yield from _unary(a, "clamp", a.min, a.max)
+
+
+@op(
+    "aten.hardtanh.default",
+    "aten::hardtanh.out",
+    x=_X,
+    min=Number(default=-1),
+    max=Number(default=1),
+    out=_OUT,
+    check=_check_bounds,
+)
+def hardtanh(a: Args) -> Iterator[Dispatch]:
+    """y = min(max(x, min), max)."""
+    yield from _unary(a, "clamp", a.min, a.max)
+
+
+@op(
+    "aten.gelu.default",
+    "aten::gelu.out",
+    x=_FLOATS,
+    approximate=Choice(("none", "tanh"), default="none"),
+    out=_OUT,
+)
+def gelu(a: Args) -> Iterator[Dispatch]:
+    """y = x · Φ(x) with Φ(x) = (1 + erf(x/√2)) / 2, or (1 + tanh(√(2/π)·(x + 0.044715·x³))) / 2 for "tanh"."""
+    yield from _unary(a, "gelu" if a.approximate == "none" else "gelu_tanh")
+
+
+@op("aten.leaky_relu.default", "aten::leaky_relu.out", x=_FLOATS, negative_slope=Number(default=0.01), out=_OUT)
+def leaky_relu(a: Args) -> Iterator[Dispatch]:
+    """y = x where x > 0, else x · negative_slope."""
+    yield from _unary(a, "leaky_relu", parameters=(a.negative_slope, 0, 0))
+
+
+@op(
+    "aten.elu.default",
+    "aten::elu.out",
+    x=_FLOATS,
+    alpha=Number(default=1),
+    scale=Number(default=1),
+    input_scale=Number(default=1),
+    out=_OUT,
+)
+def elu(a: Args) -> Iterator[Dispatch]:
+    """y = scale · x where x ≥ 0, else scale · alpha · (exp(x · input_scale) − 1)."""
+    yield from _unary(a, "elu", parameters=(a.alpha * a.scale, a.scale, a.input_scale))
+
+
+@op("aten.hardshrink.default", "aten::hardshrink.out", x=_FLOATS, lambd=Number(default=0.5), out=_OUT)
+def hardshrink(a: Args) -> Iterator[Dispatch]:
+    """y = 0 where |x| ≤ lambd, else x."""
+    yield from _unary(a, "hardshrink", parameters=(a.lambd, 0, 0))
+
+
+# --- two elements
+#
+# Decorators work from the bottom up, and what is registered first has the short name: the overload for tensors.
+
+
+def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that tensors of these shapes are broadcast to."""
+    rank = max(map(len, shapes))
+    if rank > _MAX_RANK:
+        raise BadArg(f"{rank} dimensions; at most {_MAX_RANK} are supported", Unsupported)
+    out: list[int] = []
+    for sizes in zip(*((1,) * (rank - len(s)) + s for s in shapes), strict=True):
+        known = {s for s in sizes if s != 1} or {1}
+        if len(known) > 1:
+            raise BadArg(f"the shapes {' and '.join(str(list(s)) for s in shapes)} do not broadcast")
+        out += known
+    return tuple(out)
+
+
+def _broadcast_params(a: Args, *operands: Operand | Const) -> dict[str, Param]:
+    """Params of a loop over the output's elements: per axis its size and a stride of each operand."""
+    shapes = [o.shape if isinstance(o, Operand) else () for o in operands]
+    axes = merged(axes_of(a.O, *(broadcast_strides(shape, a.O) for shape in shapes)))
+    spare = (0,) * (3 - len(operands))
+    return {
+        "count": numel(a.O),
+        "rank": len(axes),
+        "axes": tuple(n for axis in axes for n in (axis.size, *axis.strides, *spare)),
+    }
+
+
+def _bound(operand: Operand | Const) -> int | Const:
+    return operand.id if isinstance(operand, Operand) else operand
+
+
+def _binary(a: Args, function: str, first: Operand | Const, second: Operand | Const, alpha: float = 1) -> Dispatch:
+    integer = a.x.tensor.dtype == "int32"
+    numbers: dict[str, Param] = {
+        "alpha": _near(alpha),
+        "integer_alpha": (int(alpha) + 2**31) % 2**32 - 2**31 if integer else 0,
+    }
+    return Dispatch(
+        "binary",
+        {"a": _bound(first), "b": _bound(second), "y": a.out.id},
+        _broadcast_params(a, first, second) | numbers,
+        threads=numel(a.O),
+        constants={"function": _BINARY.index(function), "integer": integer},
+    )
+
+
+def _broadcast_both(a: Args) -> Mapping[str, Any]:
+    return {"O": broadcast(a.S, a.T)}
+
+
+def _unchanged(a: Args) -> Mapping[str, Any]:
+    return {"O": a.S}
+
+
+def _check_whole(a: Args) -> None:
+    """An int32 tensor stays one only with whole numbers."""
+    if a.x.tensor.dtype == "int32":
+        for name in ("other", "alpha"):
+            number = vars(a).get(name, 0)
+            if isinstance(number, float) and not (math.isfinite(number) and number == int(number)):
+                raise BadArg(f"{name} = {number} with int32 tensors is not supported", Unsupported)
+
+
+def _number(a: Args, value: float) -> Const:
+    """A number as an operand, in the dtype of x."""
+    if a.x.tensor.dtype == "bool":
+        return Const(bytes([value != 0]))
+    if a.x.tensor.dtype == "int32":
+        return Const(struct.pack("<I", int(value) % 2**32))
+    return Const(struct.pack("<f", _near(value)))
+
+
+_OTHER = TensorArg(_NUMBERS, "*T", like="x")
+_RESULT = TensorArg(_NUMBERS, "*O", like="x")
+_FLOAT_OTHER = TensorArg(("float32",), "*T")
+_FLOAT_RESULT = TensorArg(("float32",), "*O")
+_NUMBER = Number()
+_ALPHA = Number(default=1)
+
+
+def _second(a: Args) -> Operand | Const:
+    return a.other if isinstance(a.other, Operand) else _number(a, a.other)
+
+
+@op(
+    "aten.add.Scalar",
+    "aten::add.Scalar_out",
+    x=_X,
+    other=_NUMBER,
+    alpha=_ALPHA,
+    out=_RESULT,
+    derive=_unchanged,
+    check=_check_whole,
+)
+@op(
+    "aten.add.Tensor",
+    "aten::add.out",
+    x=_X,
+    other=_OTHER,
+    alpha=_ALPHA,
+    out=_RESULT,
+    derive=_broadcast_both,
+    check=_check_whole,
+)
+def add(a: Args) -> Iterator[Dispatch]:
+    """y = x + alpha · other, both broadcast; int32 wraps around."""
+    yield _binary(a, "add", a.x, _second(a), a.alpha)
+
+
+@op(
+    "aten.sub.Scalar",
+    "aten::sub.Scalar_out",
+    x=_X,
+    other=_NUMBER,
+    alpha=_ALPHA,
+    out=_RESULT,
+    derive=_unchanged,
+    check=_check_whole,
+)
+@op(
+    "aten.sub.Tensor",
+    "aten::sub.out",
+    x=_X,
+    other=_OTHER,
+    alpha=_ALPHA,
+    out=_RESULT,
+    derive=_broadcast_both,
+    check=_check_whole,
+)
+def sub(a: Args) -> Iterator[Dispatch]:
+    """y = x − alpha · other, both broadcast; int32 wraps around."""
+    yield _binary(a, "add", a.x, _second(a), -a.alpha)
+
+
+@op(
+    "aten.rsub.Scalar",
+    "aten::rsub.Scalar_out",
+    x=_X,
+    other=_NUMBER,
+    alpha=_ALPHA,
+    out=_RESULT,
+    derive=_unchanged,
+    check=_check_whole,
+)
+@op(
+    "aten.rsub.Tensor",
+    "aten::rsub.Tensor_out",
+    x=_X,
+    other=_OTHER,
+    alpha=_ALPHA,
+    out=_RESULT,
+    derive=_broadcast_both,
+    check=_check_whole,
+)
+def rsub(a: Args) -> Iterator[Dispatch]:
+    """y = other − alpha · x, both broadcast; int32 wraps around."""
+    yield _binary(a, "add", _second(a), a.x, -a.alpha)
+
+
+@op("aten.mul.Scalar", "aten::mul.Scalar_out", x=_X, other=_NUMBER, out=_RESULT, derive=_unchanged, check=_check_whole)
+@op("aten.mul.Tensor", "aten::mul.out", x=_X, other=_OTHER, out=_RESULT, derive=_broadcast_both)
+def mul(a: Args) -> Iterator[Dispatch]:
+    """y = x · other, both broadcast; int32 wraps around."""
+    yield _binary(a, "mul", a.x, _second(a))
+
+
+@op(
+    "aten.div.Scalar",
+    "aten::div.Scalar_out",
+    x=_X,
+    other=_NUMBER,
+    out=_FLOAT_RESULT,
+    derive=_unchanged,
+    check=_check_whole,
+)
+@op("aten.div.Tensor", "aten::div.out", x=_X, other=_OTHER, out=_FLOAT_RESULT, derive=_broadcast_both)
+def div(a: Args) -> Iterator[Dispatch]:
+    """y = x / other in float32, both broadcast."""
+    yield _binary(a, "div", a.x, _second(a))
+
+
+def _check_rounding(a: Args) -> None:
+    _check_whole(a)
+    integer = a.x.tensor.dtype == "int32"
+    if a.rounding_mode and not integer:
+        raise BadArg(f"rounding_mode {a.rounding_mode!r} of float32 tensors is not supported", Unsupported)
+    expected = "int32" if a.rounding_mode and integer else "float32"
+    if a.out.tensor.dtype != expected:
+        raise BadArg(f"out: expected {expected}, got {a.out.tensor.dtype}")
+
+
+_QUOTIENT = TensorArg(_NUMBERS, "*O")
+_ROUNDING = Choice((None, "trunc", "floor"))
+
+
+@op(
+    "aten.div.Scalar_mode",
+    "aten::div.Scalar_mode_out",
+    x=_X,
+    other=_NUMBER,
+    rounding_mode=_ROUNDING,
+    out=_QUOTIENT,
+    derive=_unchanged,
+    check=_check_rounding,
+)
+@op(
+    "aten.div.Tensor_mode",
+    "aten::div.out_mode",
+    x=_X,
+    other=_OTHER,
+    rounding_mode=_ROUNDING,
+    out=_QUOTIENT,
+    derive=_broadcast_both,
+    check=_check_rounding,
+)
+def div_mode(a: Args) -> Iterator[Dispatch]:
+    """y = x / other, both broadcast; with int32 tensors rounded towards zero ("trunc") or down ("floor")."""
+    yield _binary(a, f"div_{a.rounding_mode}" if a.rounding_mode else "div", a.x, _second(a))
+
+
+@op("aten.maximum.default", "aten::maximum.out", x=_X, other=_OTHER, out=_RESULT, derive=_broadcast_both)
+def maximum(a: Args) -> Iterator[Dispatch]:
+    """y = the larger of x and other, both broadcast; NaN where either is."""
+    yield _binary(a, "maximum", a.x, a.other)
+
+
+@op("aten.minimum.default", "aten::minimum.out", x=_X, other=_OTHER, out=_RESULT, derive=_broadcast_both)
+def minimum(a: Args) -> Iterator[Dispatch]:
+    """y = the smaller of x and other, both broadcast; NaN where either is."""
+    yield _binary(a, "minimum", a.x, a.other)
+
+
+@op(
+    "aten.pow.Tensor_Scalar",
+    "aten::pow.Tensor_Scalar_out",
+    x=_FLOATS,
+    other=_NUMBER,
+    out=_FLOAT_RESULT,
+    derive=_unchanged,
+)
+@op(
+    "aten.pow.Tensor_Tensor",
+    "aten::pow.Tensor_Tensor_out",
+    x=_FLOATS,
+    other=_FLOAT_OTHER,
+    out=_FLOAT_RESULT,
+    derive=_broadcast_both,
+)
+def power(a: Args) -> Iterator[Dispatch]:
+    """y = x ^ other, both broadcast."""
+    yield _binary(a, "pow", a.x, _second(a))
+
+
+# --- truth values
+
+# in the order of the constants in wgsl/compare.wgsl
+_COMPARE = ("eq", "ne", "lt", "le", "gt", "ge", "and", "or")
+_DTYPES = ("float32", "int32", "bool")
+
+_BOOLS = TensorArg(("bool",), "*S")
+_OTHER_BOOLS = TensorArg(("bool",), "*T")
+_TRUTH = TensorArg(("bool",), "*O")
+
+
+def _compare(a: Args, function: str, other: Operand | Const) -> Dispatch:
+    return Dispatch(
+        "compare",
+        {"a": a.x.id, "b": _bound(other), "y": a.out.id},
+        _broadcast_params(a, a.x, other),
+        threads=cdiv(numel(a.O), 4),
+        constants={"function": _COMPARE.index(function), "dtype": _DTYPES.index(a.x.tensor.dtype)},
+    )
+
+
+def _register_comparison(name: str, sign: str) -> None:
+    any_x, any_other = TensorArg(_DTYPES, "*S"), TensorArg(_DTYPES, "*T", like="x")
+
+    @op(
+        f"aten.{name}.Scalar",
+        f"aten::{name}.Scalar_out",
+        x=_X,
+        other=_NUMBER,
+        out=_TRUTH,
+        derive=_unchanged,
+        check=_check_whole,
+    )
+    @op(f"aten.{name}.Tensor", f"aten::{name}.Tensor_out", x=any_x, other=any_other, out=_TRUTH, derive=_broadcast_both)
+    def comparison(a: Args) -> Iterator[Dispatch]:
+        yield _compare(a, name, _second(a))
+
+    comparison.__doc__ = f"Whether x {sign} other, both broadcast."
+
+
+for _name, _sign in {"eq": "=", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}.items():
+    _register_comparison(_name, _sign)
+
+
+@op(
+    "aten.bitwise_and.Tensor",
+    "aten::bitwise_and.Tensor_out",
+    x=_BOOLS,
+    other=_OTHER_BOOLS,
+    out=_TRUTH,
+    derive=_broadcast_both,
+)
+@op(
+    "aten.logical_and.default",
+    "aten::logical_and.out",
+    x=_BOOLS,
+    other=_OTHER_BOOLS,
+    out=_TRUTH,
+    derive=_broadcast_both,
+)
+def logical_and(a: Args) -> Iterator[Dispatch]:
+    """Whether x and other hold, both broadcast."""
+    yield _compare(a, "and", a.other)
+
+
+@op(
+    "aten.bitwise_or.Tensor",
+    "aten::bitwise_or.Tensor_out",
+    x=_BOOLS,
+    other=_OTHER_BOOLS,
+    out=_TRUTH,
+    derive=_broadcast_both,
+)
+@op("aten.logical_or.default", "aten::logical_or.out", x=_BOOLS, other=_OTHER_BOOLS, out=_TRUTH, derive=_broadcast_both)
+def logical_or(a: Args) -> Iterator[Dispatch]:
+    """Whether x or other holds, both broadcast."""
+    yield _compare(a, "or", a.other)
+
+
+@op("aten.bitwise_not.default", "aten::bitwise_not.out", x=_BOOLS, out=_TRUTH, derive=_unchanged)
+@op("aten.logical_not.default", "aten::logical_not.out", x=TensorArg(_DTYPES, "*S"), out=_TRUTH, derive=_unchanged)
+def logical_not(a: Args) -> Iterator[Dispatch]:
+    """Whether x is zero or false."""
+    yield _compare(a, "eq", _number(a, 0))
+
+
+@op(
+    "aten.where.self",
+    "aten::where.self_out",
+    condition=TensorArg(("bool",), "*C"),
+    x=_X,
+    other=_OTHER,
+    out=_RESULT,
+    derive=lambda a: {"O": broadcast(a.C, a.S, a.T)},
+)
+def where(a: Args) -> Iterator[Dispatch]:
+    """y = x where the condition holds, else other, all three broadcast."""
+    yield Dispatch(
+        "where",
+        {"condition": a.condition.id, "a": a.x.id, "b": a.other.id, "y": a.out.id},
+        _broadcast_params(a, a.condition, a.x, a.other),
+        threads=numel(a.O),
+    )

@@ -1,0 +1,51 @@
+"""The registry as a table for people: pkg/OPS.md is made of it (`webq8 ops --markdown`)."""
+
+from webq8.handlers.registry import REGISTRY, Arg, Op, Scalar, TensorArg, TensorList
+
+__all__ = ["markdown", "rows"]
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    """(names, tensors, result, other arguments) of every op, those that share a handler together."""
+    families: dict[int, list[Op]] = {}
+    for spec in REGISTRY.values():
+        families.setdefault(id(spec.handler), []).append(spec)
+    return [_row(specs) for specs in families.values()]
+
+
+def _row(specs: list[Op]) -> tuple[str, str, str, str]:
+    args = specs[0].args
+    tensors = [f"{name}: {_tensor(arg)}" for name, arg in args.items() if not isinstance(arg, Scalar) and name != "out"]
+    others = [f"{name}: {arg.text()}" for name, arg in args.items() if isinstance(arg, Scalar) and arg.text()]
+    return ", ".join(spec.name for spec in specs), "; ".join(tensors), _tensor(args["out"]), "; ".join(others)
+
+
+def _tensor(arg: Arg) -> str:
+    if isinstance(arg, TensorList):
+        return f"list of {' and '.join(map(_tensor, arg.elements))}"
+    assert isinstance(arg, TensorArg)
+    kind = f"as {arg.like}" if arg.like else " or ".join(arg.dtypes)
+    notes = ["constant"] * arg.const + ["optional"] * arg.optional
+    return f"{kind} [{', '.join(arg.sizes.split())}]{' (' + ', '.join(notes) + ')' if notes else ''}"
+
+
+def markdown() -> str:
+    """The whole page."""
+    lines = [
+        "# Ops",
+        "",
+        "Made by `webq8 ops --markdown` from the registry; a test compares. A letter is the same size everywhere in a",
+        "row, `*B` any number of leading sizes, `K+` at least K, `...` any shape. Sizes need no alignment; int32 sums",
+        "have at most 65,793 terms. What a row does not allow is refused when a file is loaded, with node and value.",
+        "",
+        "| op | tensors | result | other arguments |",
+        "|---|---|---|---|",
+    ]
+    for names, tensors, result, others in sorted(rows()):
+        ops = "<br>".join(f"`{name}`" for name in names.split(", "))
+        lines.append(f"| {ops} | {_cell(tensors)} | {_cell(result)} | {_cell(others)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*")

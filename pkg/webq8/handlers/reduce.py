@@ -1,0 +1,234 @@
+"""Reductions of float32 tensors over any dimensions, and softmax."""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from webq8.dtypes import cdiv, numel
+from webq8.handlers.registry import F32, Args, BadArg, Bool, Choice, Int, Ints, Operand, TensorArg, axis, op
+from webq8.ir import Dispatch, Param
+
+__all__ = ["lanes_for", "reduce_sum", "shared_threads"]
+
+_FLOAT32 = Choice((None, 6), default=None)  # torch's scalar type number
+_THREADS = 64  # a workgroup of the kernels here
+_MANY = 2048  # outputs that keep a GPU busy with one thread each
+
+
+def lanes_for(count: int, outputs: int, contiguous: bool) -> int:
+    """How many threads share an output, a power of two up to a workgroup's 64, for a reduction over `count` elements.
+
+    One, where there are outputs enough and neighbouring ones lie side by side in memory.
+    """
+    if not contiguous and outputs >= _MANY and count < _MANY:
+        return 1
+    return min(_THREADS, 1 << max(0, cdiv(count, 4).bit_length() - 1))
+
+
+def shared_threads(outputs: int, lanes: int) -> int:
+    """Threads for outputs that take `lanes` each, in whole workgroups."""
+    return cdiv(outputs, _THREADS // lanes) * _THREADS
+
+
+def _runs(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Kept and reduced dimensions as (size, stride), innermost first, neighbours of one kind merged."""
+    runs: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    stride, before = 1, None
+    for i in reversed(range(len(shape))):
+        reduced = i in axes
+        if shape[i] != 1:
+            if reduced == before:
+                size, inner = runs[reduced].pop()
+                runs[reduced].append((size * shape[i], inner))
+            else:
+                runs[reduced].append((shape[i], stride))
+            before = reduced
+        stride *= shape[i]
+    return runs
+
+
+def _geometry(x: Operand, axes: tuple[int, ...]) -> tuple[dict[str, Param], int, int]:
+    """Params shared by the reducing kernels; lanes and threads."""
+    kept, reduced = _runs(x.shape, axes)
+    outputs, count = (math.prod(size for size, _ in run) for run in (kept, reduced))
+    lanes = lanes_for(count, outputs, not reduced or reduced[0][1] == 1)
+    params: dict[str, Param] = {"outputs": outputs, "count": count}
+    for name, run in (("kept", kept), ("reduced", reduced)):
+        padded = run + [(1, 0)] * (4 - len(run))  # at most four runs of a kind in eight dimensions
+        params |= {name + "_sizes": tuple(s for s, _ in padded), name + "_strides": tuple(s for _, s in padded)}
+    return params, lanes, shared_threads(outputs, lanes)
+
+
+def reduce_sum(x: Operand, out: Operand, axes: tuple[int, ...], mean: bool) -> Dispatch:
+    """Sum or mean over axes."""
+    params, lanes, threads = _geometry(x, axes)
+    count = params["count"]
+    assert isinstance(count, int)
+    divisor = (count or math.nan) if mean else 1.0  # torch's mean of nothing is NaN
+    return Dispatch("reduce_sum", {"x": x.id, "y": out.id}, params | {"divisor": divisor}, threads, {"lanes": lanes})
+
+
+def _reduced(a: Args) -> Mapping[str, tuple[int, ...]]:
+    rank = len(a.S)
+    axes = tuple(axis(d, rank) for d in a.dim) if a.dim else tuple(range(rank))
+    if len({*axes}) < len(axes):
+        raise BadArg(f"dim {list(a.dim)} names a dimension twice")
+    sizes = (1 if i in axes else size for i, size in enumerate(a.S))
+    return {"O": tuple(s for i, s in enumerate(sizes) if a.keepdim or i not in axes), "axes": axes}
+
+
+@op(
+    "aten.mean.dim",
+    "aten::mean.out",
+    x=F32("*S"),
+    dim=Ints(optional=True, default=None),
+    keepdim=Bool(default=False),
+    dtype=_FLOAT32,
+    out=F32("*O"),
+    derive=_reduced,
+)
+def mean(a: Args) -> Iterator[Dispatch]:
+    """The mean over the dimensions `dim` (all of them, where null or empty), float32; NaN for none at all."""
+    yield reduce_sum(a.x, a.out, a.axes, mean=True)
+
+
+@op(
+    "aten.sum.dim_IntList",
+    "aten::sum.IntList_out",
+    x=F32("*S"),
+    dim=Ints(optional=True, default=None),
+    keepdim=Bool(default=False),
+    dtype=_FLOAT32,
+    out=F32("*O"),
+    derive=_reduced,
+)
+def sum_(a: Args) -> Iterator[Dispatch]:
+    """The sum over the dimensions `dim` (all of them, where null or empty), float32."""
+    yield reduce_sum(a.x, a.out, a.axes, mean=False)
+
+
+def _extremum(x: Operand, out: Operand, axes: tuple[int, ...], smallest: bool, index: bool) -> Dispatch:
+    params, lanes, threads = _geometry(x, axes)
+    constants = {"lanes": lanes, "smallest": smallest, "index": index, "wide": out.tensor.dtype == "int64"}
+    return Dispatch("reduce_extremum", {"x": x.id, "y": out.id}, params, threads, constants)
+
+
+def _check_not_empty(a: Args) -> None:
+    if numel(a.O) and not numel(a.S):
+        raise BadArg(f"nothing to choose from in {list(a.S)}")
+
+
+@op(
+    "aten.amax.default",
+    "aten::amax.out",
+    x=F32("*S"),
+    dim=Ints(optional=True, default=()),
+    keepdim=Bool(default=False),
+    out=F32("*O"),
+    derive=_reduced,
+    check=_check_not_empty,
+)
+def amax(a: Args) -> Iterator[Dispatch]:
+    """The largest element over the dimensions `dim` (all of them, where empty); NaN where there is one."""
+    yield _extremum(a.x, a.out, a.axes, smallest=False, index=False)
+
+
+@op(
+    "aten.amin.default",
+    "aten::amin.out",
+    x=F32("*S"),
+    dim=Ints(optional=True, default=()),
+    keepdim=Bool(default=False),
+    out=F32("*O"),
+    derive=_reduced,
+    check=_check_not_empty,
+)
+def amin(a: Args) -> Iterator[Dispatch]:
+    """The smallest element over the dimensions `dim` (all of them, where empty); NaN where there is one."""
+    yield _extremum(a.x, a.out, a.axes, smallest=True, index=False)
+
+
+_INDEX = TensorArg(("int64", "int32"), "*O")
+_ANY_DIM = 2**31 - 1  # stands for a null: the index counts through all elements
+
+
+def _arg_reduced(a: Args) -> Mapping[str, tuple[int, ...]]:
+    rank = len(a.S)
+    axes = tuple(range(rank)) if a.dim == _ANY_DIM else (axis(a.dim, rank),)
+    sizes = (1 if i in axes else size for i, size in enumerate(a.S))
+    return {"O": tuple(s for i, s in enumerate(sizes) if a.keepdim or i not in axes), "axes": axes}
+
+
+@op(
+    "aten.argmax.default",
+    "aten::argmax.out",
+    x=F32("*S"),
+    dim=Int(absent=_ANY_DIM, default=None),
+    keepdim=Bool(default=False),
+    out=_INDEX,
+    derive=_arg_reduced,
+    check=_check_not_empty,
+)
+def argmax(a: Args) -> Iterator[Dispatch]:
+    """The index along `dim` (among all elements, where null) of the first largest element; NaN is above all."""
+    yield _extremum(a.x, a.out, a.axes, smallest=False, index=True)
+
+
+@op(
+    "aten.argmin.default",
+    "aten::argmin.out",
+    x=F32("*S"),
+    dim=Int(absent=_ANY_DIM, default=None),
+    keepdim=Bool(default=False),
+    out=_INDEX,
+    derive=_arg_reduced,
+    check=_check_not_empty,
+)
+def argmin(a: Args) -> Iterator[Dispatch]:
+    """The index along `dim` (among all elements, where null) of the first smallest element; NaN is below all."""
+    yield _extremum(a.x, a.out, a.axes, smallest=True, index=True)
+
+
+def _softmax(a: Args, log: bool) -> Dispatch:
+    dim = axis(a.dim, len(a.S))
+    count, inner = (a.S[dim], numel(a.S[dim + 1 :])) if a.S else (1, 1)
+    rows = numel(a.S[:dim]) * inner if count else 0
+    lanes = lanes_for(count, rows, inner == 1)
+    return Dispatch(
+        "softmax",
+        {"x": a.x.id, "y": a.out.id},
+        {"rows": rows, "count": count, "inner": inner},
+        shared_threads(rows, lanes),
+        {"lanes": lanes, "log_of": log},
+    )
+
+
+def _check_softmax(a: Args) -> None:
+    axis(a.dim, len(a.S))
+
+
+@op(
+    "aten._softmax.default",
+    "aten::_softmax.out",
+    x=F32("*S"),
+    dim=Int(),
+    half_to_float=Choice((False, None), default=False),
+    out=F32("*S"),
+    check=_check_softmax,
+)
+def softmax(a: Args) -> Iterator[Dispatch]:
+    """y = exp(x − max) / Σ exp(x − max) along `dim`, float32."""
+    yield _softmax(a, log=False)
+
+
+@op(
+    "aten._log_softmax.default",
+    "aten::_log_softmax.out",
+    x=F32("*S"),
+    dim=Int(),
+    half_to_float=Choice((False, None), default=False),
+    out=F32("*S"),
+    check=_check_softmax,
+)
+def log_softmax(a: Args) -> Iterator[Dispatch]:
+    """y = x − max − log Σ exp(x − max) along `dim`, float32."""
+    yield _softmax(a, log=True)

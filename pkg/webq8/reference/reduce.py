@@ -1,0 +1,68 @@
+"""Reductions and softmax. Sums are taken in float64, so that what differs is the kernels' rounding."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from webq8.handlers.registry import Args
+from webq8.reference.core import Array, reference
+
+
+def _axes(a: Args) -> tuple[int, ...] | None:
+    return tuple(a.dim) if a.dim and a.S else None  # a scalar's dimensions 0 and −1 do not exist in numpy
+
+
+@reference("aten.mean.dim", "aten::mean.out")
+def _mean(a: Args) -> Array:
+    total = np.sum(a.x, axis=_axes(a), dtype=np.float64, keepdims=a.keepdim)
+    count = a.x.size if not a.dim else int(np.prod([a.S[d] for d in a.dim if a.S]))
+    return np.asarray(total / np.float64(count)).astype(np.float32)
+
+
+@reference("aten.sum.dim_IntList", "aten::sum.IntList_out")
+def _sum(a: Args) -> Array:
+    return np.asarray(np.sum(a.x, axis=_axes(a), dtype=np.float64, keepdims=a.keepdim)).astype(np.float32)
+
+
+@reference("aten.amax.default", "aten::amax.out")
+def _amax(a: Args) -> Array:
+    return np.asarray(np.max(a.x, axis=_axes(a), keepdims=a.keepdim, initial=-np.inf))
+
+
+@reference("aten.amin.default", "aten::amin.out")
+def _amin(a: Args) -> Array:
+    return np.asarray(np.min(a.x, axis=_axes(a), keepdims=a.keepdim, initial=np.inf))
+
+
+def _index(a: Args, choose: Callable[..., Array]) -> Array:
+    if not a.x.size:
+        return np.zeros(a.O, a.out.tensor.dtype)
+    found = choose(a.x.reshape(-1)) if len(a.axes) != 1 else choose(a.x, axis=a.axes[0])
+    return np.asarray(found, a.out.tensor.dtype).reshape(a.O)
+
+
+@reference("aten.argmax.default", "aten::argmax.out")
+def _argmax(a: Args) -> Array:
+    return _index(a, np.argmax)
+
+
+@reference("aten.argmin.default", "aten::argmin.out")
+def _argmin(a: Args) -> Array:
+    return _index(a, np.argmin)
+
+
+def _shifted(a: Args) -> Array:
+    x = np.atleast_1d(a.x).astype(np.float64)
+    return np.asarray(x - (np.max(x, axis=a.dim, keepdims=True) if x.size else 0))
+
+
+@reference("aten._softmax.default", "aten::_softmax.out")
+def _softmax(a: Args) -> Array:
+    e = np.exp(_shifted(a))
+    return np.asarray(e / e.sum(axis=a.dim, keepdims=True), np.float32).reshape(a.S)
+
+
+@reference("aten._log_softmax.default", "aten::_log_softmax.out")
+def _log_softmax(a: Args) -> Array:
+    x = _shifted(a)
+    return np.asarray(x - np.log(np.exp(x).sum(axis=a.dim, keepdims=True)), np.float32).reshape(a.S)

@@ -1,0 +1,34 @@
+"""Random graphs on the GPU against the reference, with and without rewrites: equal bytes. See `make soak`."""
+
+import numpy as np
+import pytest
+from graphs import run_graph_in_page, sendable
+from random_graphs import random_graph
+from webq8.host import PythonPage
+from webq8.reference import run_graph
+
+BATCH = 20
+
+
+def check_seed(page: PythonPage, seed: int) -> tuple[int, int]:
+    """Raises AssertionError that tells how to reproduce it; returns dispatches with and without rewrites."""
+    graph, inputs = random_graph(seed)
+    again = f"reproduce: .venv/bin/python tests/soak.py --seed {seed}"
+    want, sent, dispatches = run_graph(graph, inputs), sendable(graph), []
+    for optimizations in (None, []):
+        try:
+            got, count = page.call(run_graph_in_page, sent, inputs, optimizations)
+        except Exception as e:
+            e.add_note(again)
+            raise
+        dispatches.append(count)
+        for n, (g, w) in enumerate(zip(got, want, strict=True)):
+            kind = "without rewrites" if optimizations == [] else "with rewrites"
+            np.testing.assert_array_equal(g, w, f"output {n} of seed {seed}, {kind}; {again}")
+    return dispatches[0], dispatches[1]
+
+
+@pytest.mark.parametrize("first", range(0, 200, BATCH))
+def test_seeds(webq8_page: PythonPage, first: int) -> None:
+    counts = [check_seed(webq8_page, seed) for seed in range(first, first + BATCH)]
+    assert sum(fused for fused, _ in counts) < sum(plain for _, plain in counts)

@@ -1,0 +1,101 @@
+"""Cases of reductions and softmax."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cases.common import Case, float32
+
+_NAN, _INF = np.float32(np.nan), np.float32(np.inf)
+# name, shape, dim, keepdim
+_SHAPES: tuple[tuple[str, tuple[int, ...], Any, bool], ...] = (
+    ("last", (7, 13), [1], False),
+    ("last-keep", (7, 13), [-1], True),
+    ("first", (13, 7), [0], False),
+    ("middle", (3, 11, 5), [1], False),
+    ("spatial", (2, 5, 7, 7), [-1, -2], True),
+    ("spatial-flat", (2, 5, 7, 3), [2, 3], False),
+    ("outer-and-inner", (5, 7, 3), [0, 2], False),
+    ("every-other", (2, 3, 2, 3, 2, 3, 2, 3), [0, 2, 4, 6], False),
+    ("every-other-inner", (2, 3, 2, 3, 2, 3, 2, 3), [1, 3, -3, -1], True),
+    ("all-named", (3, 5, 7), [0, 1, 2], False),
+    ("all-empty-list", (3, 5, 7), [], False),
+    ("ones", (1, 5, 1), [0, 2], False),
+    ("long", (3, 10_007), [1], False),
+    ("long-strided", (10_007, 3), [0], False),
+    ("many-outputs", (17, 2503), [0], False),
+    ("scalar", (), [0], True),
+    ("empty-kept", (0, 3), [1], False),
+    ("single", (1,), [0], False),
+)
+
+
+def _sums() -> Iterator[Case]:
+    def case(op: str, name: str, x: Any, dim: Any, keepdim: bool) -> Case:
+        return Case(op, name, lambda rng: (x(rng) if callable(x) else x, dim, keepdim), 2e-6, 2e-6)
+
+    for op in ("mean", "sum"):
+        for name, shape, dim, keepdim in _SHAPES:
+            yield case(op, name, lambda rng, s=shape: float32(rng, *s) + np.float32(0.5), dim, keepdim)
+        yield case(op, "all-null", lambda rng: float32(rng, 3, 5, 7), None, False)
+        yield case(op, "all-null-keep", lambda rng: float32(rng, 3, 5, 7), None, True)
+        yield case(op, "empty-reduced", np.zeros((2, 0), np.float32), [1], False)
+        yield case(op, "nan-inf", np.array([[1, _NAN], [_INF, 1], [-_INF, _INF]], np.float32), [1], False)
+        whole = Case(op, "whole-numbers", lambda rng: (rng.integers(-9, 9, (5, 64)).astype(np.float32), [1], False, 6))
+        yield whole
+
+
+def _extrema() -> Iterator[Case]:
+    for op in ("amax", "amin"):
+        for name, shape, dim, keepdim in _SHAPES:
+            yield Case(op, name, lambda rng, s=shape, d=dim, k=keepdim: (float32(rng, *s), d, k))
+        special = np.array(
+            [[1, _NAN, 3], [_INF, 1, -_INF], [-_INF, -_INF, -_INF], [0, -0.0, 0], [1e-45, -1e-45, 0], [-1, -3, -2]],
+            np.float32,
+        )
+        yield Case(op, "special", lambda rng, x=special: (x, [1], False))
+        yield Case(op, "negative-nan", lambda rng, x=-special: (x, [1], True))
+
+
+def _indices() -> Iterator[Case]:
+    for op in ("argmax", "argmin"):
+        for name, shape, dim, keepdim in _SHAPES:
+            if len(dim) == 1:
+                yield Case(op, name, lambda rng, s=shape, d=dim[0], k=keepdim: (float32(rng, *s), d, k))
+        yield Case(op, "null", lambda rng: (float32(rng, 3, 5, 7), None, False))
+        yield Case(op, "null-keep", lambda rng: (float32(rng, 3, 5, 7), None, True))
+        yield Case(op, "ties", lambda rng: (rng.integers(-2, 3, (11, 131)).astype(np.float32), 1))
+        yield Case(op, "ties-strided", lambda rng: (rng.integers(-2, 3, (131, 11)).astype(np.float32), 0))
+        special = np.array([[1, _NAN, _NAN], [-_INF, _INF, _INF], [-0.0, 0, -0.0], [-_INF, -_INF, -_INF]], np.float32)
+        yield Case(op, "special", lambda rng, x=special: (x, -1))
+
+
+def _softmax() -> Iterator[Case]:
+    for op in ("_softmax", "_log_softmax"):
+
+        def case(name: str, x: Any, dim: int, op: str = op) -> Case:
+            return Case(op, name, lambda rng: (x(rng) if callable(x) else x, dim, False), 5e-6, 5e-6)
+
+        for name, shape, dim in (
+            ("last", (7, 13), -1),
+            ("first", (13, 7), 0),
+            ("middle", (3, 11, 5), 1),
+            ("channels", (2, 5, 7, 3), 1),
+            ("rank5", (2, 3, 2, 3, 5), -2),
+            ("long", (3, 10_007), 1),
+            ("many-strided", (17, 2503), 0),
+            ("one", (5, 1), 1),
+            ("scalar", (), -1),
+            ("vector", (67,), 0),
+            ("empty-row", (3, 0), 1),
+            ("empty-rows", (0, 3), 1),
+        ):
+            yield case(name, lambda rng, s=shape: float32(rng, *s) * np.float32(3), dim)
+        yield case("large", lambda rng: float32(rng, 5, 17) * np.float32(1000), 1)
+        yield case("far-apart", np.array([[-1e30, 0, 1e30], [3e38, 3e38, -3e38]], np.float32), 1)
+        infinite = np.array([[1, -_INF, 2], [-_INF, -_INF, -_INF], [_INF, 1, 0], [_NAN, 1, 2]], np.float32)
+        yield case("infinite", infinite, 1)
+
+
+REDUCE_CASES = [*_sums(), *_extrema(), *_indices(), *_softmax()]

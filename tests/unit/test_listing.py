@@ -1,0 +1,16 @@
+"""pkg/OPS.md is what the registry says."""
+
+from pathlib import Path
+
+from webq8.handlers import REGISTRY, listing
+
+PAGE = Path(__file__).parents[2] / "pkg" / "OPS.md"
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text("utf-8") == listing.markdown(), "run: .venv/bin/webq8 ops --markdown > pkg/OPS.md"
+
+
+def test_every_op_is_listed() -> None:
+    listed = {name for names, *_ in listing.rows() for name in names.split(", ")}
+    assert listed == set(REGISTRY)

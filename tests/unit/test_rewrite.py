@@ -1,0 +1,162 @@
+"""Rewrites: what each makes of a graph, and that the reference gives the same bytes before and after."""
+
+import numpy as np
+import pytest
+from graphs import DEQUANTIZE, Builder, Ref
+from random_graphs import random_graph
+from webq8.errors import Unsupported
+from webq8.ir import Call, Graph, Method, Tensor
+from webq8.plan import check_method
+from webq8.reference import run_graph
+from webq8.rewrite import OPTIMIZATIONS, optimize, simplify
+
+CONV = "et_vk.q8ta_conv2d_pw.default"
+
+
+def short(graph: Graph) -> list[str]:
+    return [call.op.split(".")[1] for call in graph.calls]
+
+
+def same_bytes(graph: Graph, *inputs: np.ndarray, names: list[str] | None = None) -> Graph:
+    """The optimized graph, after comparing what both compute."""
+    optimized = optimize(simplify(graph), names)
+    for a, b in zip(run_graph(graph, list(inputs)), run_graph(optimized, list(inputs)), strict=True):
+        np.testing.assert_array_equal(a, b)
+    return optimized
+
+
+def image(*shape: int) -> np.ndarray:
+    return np.random.default_rng(1).normal(size=shape).astype(np.float32)
+
+
+def pointwise(b: Builder, x: int, params=(0.05, 0)) -> int:
+    n, c, h, w = b.shape(x)
+    rng = np.random.default_rng(2)
+    geometry = ((1, 1), (1, 1), (0, 0), (1, 1), 1)
+    return b.weighted(CONV, x, (6, c), (n, 6, h, w), 6, rng, *geometry, y_params=params)
+
+
+def hardtanh(b: Builder, x: int, low: float = 0.0, high: float = 6.0) -> int:
+    return b.call("aten.hardtanh.default", Ref(x), low, high, out=(b.shape(x), "float32"))
+
+
+def test_clamp_becomes_an_epilogue() -> None:
+    b = Builder()
+    y = pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))
+    q = b.quantize(hardtanh(b, b.dequantize(y), 0.0, 1.5))
+    optimized = same_bytes(b.graph(b.dequantize(q)), image(1, 5, 3, 3))
+    assert short(optimized) == ["quantize_per_tensor", "q8ta_conv2d_pw", "dequantize_per_tensor"]
+    assert optimized.calls[1].clamp == (0, 30)
+
+
+def test_other_scale_becomes_a_table() -> None:
+    b = Builder()
+    y = pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))
+    q = b.quantize(hardtanh(b, b.dequantize(y)), (0.03, -128))
+    optimized = same_bytes(b.graph(b.dequantize(q, (0.03, -128))), image(1, 5, 3, 3))
+    assert short(optimized) == ["quantize_per_tensor", "q8ta_conv2d_pw", "table", "dequantize_per_tensor"]
+
+
+def test_several_functions_become_one_table() -> None:
+    b = Builder()
+    y = b.dequantize(b.quantize(b.input((7,), "float32")))
+    y = b.call("aten.relu.default", Ref(hardtanh(b, y, -1.0, 1.0)), out=((7,), "float32"))
+    first = b.quantize(y, (0.02, 3))
+    second = b.quantize(b.dequantize(first, (0.02, 3)), (0.07, -9))
+    assert short(same_bytes(b.graph(second), image(7))) == ["quantize_per_tensor", "table"]
+
+
+def test_equal_pairs_vanish() -> None:
+    b = Builder()
+    q = b.quantize(b.input((3, 5), "float32"))
+    again = b.quantize(b.dequantize(q))
+    assert short(same_bytes(b.graph(b.dequantize(again)), image(3, 5))) == [
+        "quantize_per_tensor",
+        "dequantize_per_tensor",
+    ]
+
+
+def test_unequal_pairs_become_one_requantization() -> None:
+    b = Builder()
+    q = b.quantize(b.input((3, 5), "float32"), (0.05, 3))
+    again = b.quantize(b.dequantize(q, (0.05, 3)), (0.06, -1))
+    assert short(same_bytes(b.graph(again), image(3, 5))) == ["quantize_per_tensor", "table"]
+
+
+def test_a_value_used_twice_stays() -> None:
+    b = Builder()
+    y = pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))
+    bounded = b.quantize(hardtanh(b, b.dequantize(y), 0.0, 1.5))
+    optimized = same_bytes(b.graph(b.dequantize(bounded), b.dequantize(y)), image(1, 5, 3, 3))
+    assert optimized.calls[1].clamp == (-128, 127)
+    assert "table" in short(optimized)
+
+
+def test_moves_and_pooling_run_on_int8() -> None:
+    b = Builder()
+    y = b.dequantize(b.quantize(b.input((1, 8, 6, 6), "float32")))
+    y = b.call("aten.max_pool2d.default", Ref(y), (2, 2), (2, 2), (0, 0), (1, 1), False, out=((1, 8, 3, 3), "float32"))
+    y = b.call("aten.pixel_shuffle.default", Ref(y), 2, out=((1, 2, 6, 6), "float32"))
+    y = b.call("aten.view_copy.default", Ref(y), (2, 36), out=((2, 36), "float32"))
+    q = b.linear(b.quantize(y), 4)
+    optimized = same_bytes(b.graph(b.dequantize(q)), image(1, 8, 6, 6))
+    assert short(optimized) == [
+        "quantize_per_tensor",
+        "max_pool2d_int8",
+        "q8ta_pixel_shuffle",
+        "view_copy",
+        "q8ta_linear",
+        "dequantize_per_tensor",
+    ]
+
+
+def test_cat_of_two_scales() -> None:
+    b = Builder()
+    x = b.input((2, 3), "float32")
+    parts = [b.dequantize(b.quantize(x, params), params) for params in ((0.05, 0), (0.08, 7))]
+    y = b.call("aten.cat.default", b.list(*parts), 1, out=((2, 6), "float32"))
+    optimized = same_bytes(b.graph(b.quantize(y, (0.05, 0))), image(2, 3))
+    assert sorted(short(optimized)) == ["cat", "quantize_per_tensor", "quantize_per_tensor", "table"]
+
+
+def test_per_channel_weights_fold() -> None:
+    b = Builder()
+    rng = np.random.default_rng(0)
+    data, scales = rng.integers(-128, 128, (3, 5), np.int8), np.array([0.1, 0.2, 0.3], np.float32)
+    zeros = np.array([0, 1, -2], np.int64)
+    args = (b.const(data), b.const(scales), b.const(zeros), 0, -127, 127, None, None)
+    y = b.call("quantized_decomposed.dequantize_per_channel.default", *args, out=((3, 5), "float32"))
+    graph = simplify(b.graph(y))
+    assert graph.calls == ()
+    value = graph.values[y]
+    assert isinstance(value, Tensor)
+    assert value.data is not None
+    want = (data - zeros[:, None]).astype(np.float32) * scales[:, None]
+    np.testing.assert_array_equal(np.frombuffer(value.data, np.float32).reshape(3, 5), want)
+
+
+def test_per_channel_of_what_is_no_constant_is_unsupported() -> None:
+    op = "quantized_decomposed.dequantize_per_channel.default"
+    values = (Tensor((2,), "int8"), Tensor((2,), "float32"), None, 0, -128, 127, None, None, Tensor((2,), "float32"))
+    graph = Graph(values, (Call(op, tuple(range(9)), "node 0"),), (0, 1), (8,))
+    with pytest.raises(Unsupported, match="dequantize_per_channel"):
+        check_method(Method("forward", graph), "test")
+
+
+@pytest.mark.parametrize("name", OPTIMIZATIONS)
+def test_each_alone(name: str) -> None:
+    for seed in range(1000, 1040):
+        graph, inputs = random_graph(seed)
+        same_bytes(graph, *inputs, names=[name])
+
+
+def test_all_together() -> None:
+    for seed in range(1040, 1100):
+        graph, inputs = random_graph(seed)
+        assert len(same_bytes(graph, *inputs).calls) <= len(graph.calls) + 4
+
+
+def test_none_changes_nothing() -> None:
+    graph, _ = random_graph(5)
+    assert optimize(simplify(graph), []) == simplify(graph)
+    assert any(c.op == DEQUANTIZE for c in graph.calls)

@@ -1,0 +1,162 @@
+// y = f(a, b) element by element, both broadcast; one thread an element.
+
+const ADD = 0u;
+const MUL = 1u;
+const DIV = 2u;
+const MAXIMUM = 3u;
+const MINIMUM = 4u;
+const POW = 5u;
+const DIV_TRUNC = 6u;
+const DIV_FLOOR = 7u;
+
+const INFINITY_BITS = 0x7f800000u;
+const ONE_BITS = 0x3f800000u;
+const NAN_BITS = 0x7fc00000u;
+const SIGN_BIT = 0x80000000u;
+
+override function: u32 = ADD;
+override integer: bool = false;
+
+struct Params {
+  count: u32,
+  rank: u32,
+  alpha: f32,
+  integer_alpha: i32,
+  axes: array<vec4<u32>, 8>,
+}
+
+@group(0) @binding(0) var<storage, read> a: array<u32>;
+@group(0) @binding(1) var<storage, read> b: array<u32>;
+@group(0) @binding(2) var<storage, read_write> y: array<u32>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+// The one of two that is larger (or smaller); NaN where either is.
+fn extremum(v: f32, w: f32, first: bool) -> f32 {
+  if (is_nan(v)) {
+    return v;
+  }
+  return select(w, v, first && !is_nan(w));
+}
+
+// Whole exponents by squaring, which is exact for small ones; others by logarithm. Bits, since infinities and NaN cannot
+// be written.
+fn power(v: f32, e: f32) -> u32 {
+  let bits = bitcast<u32>(v);
+  let m = abs(v);
+  if (e == 0.0 || v == 1.0) {
+    return ONE_BITS;
+  }
+  if (is_nan(v) || is_nan(e)) {
+    return NAN_BITS;
+  }
+  let whole = floor(e) == e;
+  let odd = whole && abs(e) < 16777216.0 && (i32(e) & 1) == 1;
+  let sign = select(0u, bits & SIGN_BIT, odd);
+  let infinite = (bits & ~SIGN_BIT) == INFINITY_BITS;
+  if (v == 0.0) {
+    return select(INFINITY_BITS, 0u, e > 0.0) | sign;
+  }
+  if (v < 0.0 && !whole && !infinite) {
+    return NAN_BITS;
+  }
+  var r = 1.0;
+  if (whole && abs(e) <= 64.0) {
+    var factor = m;
+    for (var n = u32(abs(e)); n > 0u; n >>= 1u) {
+      if ((n & 1u) == 1u) {
+        r *= factor;
+      }
+      factor *= factor;
+    }
+    if (e < 0.0) {
+      r = 1.0 / r;
+    }
+  } else if (e == 0.5 && !infinite) {
+    r = sqrt(m);
+  } else if (e == -0.5 && !infinite) {
+    r = inverseSqrt(m);
+  } else if (m != 1.0) {
+    r = exp2(e * log2(m));
+  }
+  return bitcast<u32>(r) | sign;
+}
+
+fn apply(v: f32, w: f32) -> u32 {
+  switch function {
+    case ADD: {
+      return bitcast<u32>(v + params.alpha * w);
+    }
+    case MUL: {
+      return bitcast<u32>(v * w);
+    }
+    case DIV: {
+      return bitcast<u32>(v / w);
+    }
+    case MAXIMUM: {
+      return bitcast<u32>(extremum(v, w, v > w));
+    }
+    case MINIMUM: {
+      return bitcast<u32>(extremum(v, w, v < w));
+    }
+    case POW: {
+      return power(v, w);
+    }
+    default: {
+      return 0u;
+    }
+  }
+}
+
+fn apply_integer(v: i32, w: i32) -> u32 {
+  switch function {
+    case ADD: {
+      return u32(v + params.integer_alpha * w);
+    }
+    case MUL: {
+      return u32(v * w);
+    }
+    case DIV: {
+      return bitcast<u32>(f32(v) / f32(w));
+    }
+    case MAXIMUM: {
+      return u32(max(v, w));
+    }
+    case MINIMUM: {
+      return u32(min(v, w));
+    }
+    case DIV_TRUNC: {
+      return u32(v / w);
+    }
+    case DIV_FLOOR: {
+      return u32(v / w - select(0, 1, v % w != 0 && (v < 0) != (w < 0)));
+    }
+    default: {
+      return 0u;
+    }
+  }
+}
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
+) {
+  let i = flat_workgroup(id, grid) * 64u + local;
+  if (i >= params.count) {
+    return;
+  }
+  // an axis is its size and the strides in a and b; the innermost comes first
+  var at = vec2<u32>();
+  var rest = i;
+  for (var d = 0u; d < params.rank; d++) {
+    let axis = params.axes[d];
+    at += rest % axis.x * axis.yz;
+    rest /= axis.x;
+  }
+  let p = a[at.x];
+  let q = b[at.y];
+  if (integer) {
+    y[i] = apply_integer(bitcast<i32>(p), bitcast<i32>(q));
+  } else {
+    y[i] = apply(bitcast<f32>(p), bitcast<f32>(q));
+  }
+}

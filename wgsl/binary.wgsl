@@ -30,6 +30,10 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> y: array<u32>;
 @group(0) @binding(3) var<uniform> params: Params;
 
+fn is_infinite(v: f32) -> bool {
+  return (bitcast<u32>(v) & ~SIGN_BIT) == INFINITY_BITS;
+}
+
 // The one of two that is larger (or smaller); NaN where either is.
 fn extremum(v: f32, w: f32, first: bool) -> f32 {
   if (is_nan(v)) {
@@ -52,7 +56,7 @@ fn power(v: f32, e: f32) -> u32 {
   let whole = floor(e) == e;
   let odd = whole && abs(e) < 16777216.0 && (i32(e) & 1) == 1;
   let sign = select(0u, bits & SIGN_BIT, odd);
-  let infinite = (bits & ~SIGN_BIT) == INFINITY_BITS;
+  let infinite = is_infinite(v);
   if (v == 0.0) {
     return select(INFINITY_BITS, 0u, e > 0.0) | sign;
   }
@@ -81,6 +85,44 @@ fn power(v: f32, e: f32) -> u32 {
   return bitcast<u32>(r) | sign;
 }
 
+fn upper_half(v: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(v) & 0xfffff000u);
+}
+
+// v − q·w for a quotient q, exact: the products of halves of 12 bits are.
+fn residual(v: f32, q: f32, w: f32) -> f32 {
+  let q1 = upper_half(q);
+  let q0 = q - q1;
+  let w1 = upper_half(w);
+  let w0 = w - w1;
+  return (((v - q1 * w1) - q1 * w0) - q0 * w1) - q0 * w0;
+}
+
+// Division may be off by 2.5 units in the last place, which rounding to whole numbers would show.
+fn divide_trunc(v: f32, w: f32) -> f32 {
+  let q = v / w;
+  let correction = residual(v, q, w) / w;
+  return trunc(select(q, q + correction, abs(correction) < 1.0));
+}
+
+fn divide_floor(v: f32, w: f32) -> u32 {
+  if (is_infinite(v) && w != 0.0) {
+    return NAN_BITS;
+  }
+  var n = floor(v / w);
+  if (is_infinite(w)) {
+    n = select(0.0, -1.0, v != 0.0 && (v < 0.0) != (w < 0.0));
+  } else {
+    let r = residual(v, n, w);
+    if (r != 0.0 && (r < 0.0) != (w < 0.0)) {
+      n -= 1.0;
+    } else if (abs(r) >= abs(w) && abs(n) < 16777216.0) {
+      n += 1.0;
+    }
+  }
+  return bitcast<u32>(n);
+}
+
 fn apply(v: f32, w: f32) -> u32 {
   switch function {
     case ADD: {
@@ -100,6 +142,12 @@ fn apply(v: f32, w: f32) -> u32 {
     }
     case POW: {
       return power(v, w);
+    }
+    case DIV_TRUNC: {
+      return bitcast<u32>(divide_trunc(v, w));
+    }
+    case DIV_FLOOR: {
+      return divide_floor(v, w);
     }
     default: {
       return 0u;

@@ -162,6 +162,13 @@ def _binary() -> Iterator[Case]:
             small = lambda rng: float32(rng, 7, 5)  # noqa: E731
             yield Case(op, f"alpha{alpha}", lambda rng, a=alpha, x=small: (x(rng), x(rng), a), 1e-6, 1e-6)
         yield case(op, "int32-alpha", _INTS[:, None], _INTS, -3)
+    for mode in ("trunc", "floor"):
+        # nothing is inexact here, and quotients near whole numbers abound
+        tenths = (np.arange(-60, 61) * np.float32(0.1)).astype(np.float32)
+        yield Case("div", f"{mode}-tenths", lambda _, m=mode, x=tenths: (x[:, None], x[x != 0], m))
+        yield Case("div", f"{mode}-random", lambda rng, m=mode: (float32(rng, 7, 503) * 9, float32(rng, 503), m))
+        yield Case("div", f"{mode}-special", lambda _, m=mode: (special[:, None], special, m))
+        yield Case("div", f"{mode}-int32", lambda _, m=mode: (_INTS[:, None], _INTS[1:], m))
     powers = np.array([0, 1, 2, 3, -1, -2, 7, 0.5, -0.5, 2.5, 0.3, -1.7, 63, 101], np.float32)
     bases = np.array([0, 1, -1, 2, -2, 0.5, -0.3, 1.01, -1.01, 9.7, 1e-10], np.float32)
     yield case("pow", "table", bases[:, None], powers)

@@ -358,6 +358,23 @@ def mul(a: Args) -> Iterator[Dispatch]:
     yield _binary(a, "mul", a.x, _second(a))
 
 
+def _quotient(a: Args) -> Mapping[str, Any]:
+    whole = a.rounding_mode is not None and a.x.tensor.dtype == "int32"
+    shape = broadcast(a.S, a.T) if isinstance(a.other, Operand) else a.S
+    return {"O": shape, "result": "int32" if whole else "float32"}
+
+
+def _check_quotient(a: Args) -> None:
+    _check_whole(a)
+    out = vars(a).get("out")
+    if out is not None and out.tensor.dtype != a.result:
+        raise BadArg(f"out: expected {a.result}, got {out.tensor.dtype}")
+
+
+_QUOTIENT = TensorArg(_NUMBERS, "*O", like="result")
+_ROUNDING = Choice((None, "trunc", "floor"), default=None)
+
+
 @op(
     "aten.div.Scalar",
     "aten::div.Scalar_out",
@@ -368,25 +385,6 @@ def mul(a: Args) -> Iterator[Dispatch]:
     check=_check_whole,
 )
 @op("aten.div.Tensor", "aten::div.out", x=_X, other=_OTHER, out=_FLOAT_RESULT, derive=_broadcast_both)
-def div(a: Args) -> Iterator[Dispatch]:
-    """y = x / other in float32, both broadcast."""
-    yield _binary(a, "div", a.x, _second(a))
-
-
-def _check_rounding(a: Args) -> None:
-    _check_whole(a)
-    integer = a.x.tensor.dtype == "int32"
-    if a.rounding_mode and not integer:
-        raise BadArg(f"rounding_mode {a.rounding_mode!r} of float32 tensors is not supported", Unsupported)
-    expected = "int32" if a.rounding_mode and integer else "float32"
-    if a.out.tensor.dtype != expected:
-        raise BadArg(f"out: expected {expected}, got {a.out.tensor.dtype}")
-
-
-_QUOTIENT = TensorArg(_NUMBERS, "*O")
-_ROUNDING = Choice((None, "trunc", "floor"))
-
-
 @op(
     "aten.div.Scalar_mode",
     "aten::div.Scalar_mode_out",
@@ -394,8 +392,8 @@ _ROUNDING = Choice((None, "trunc", "floor"))
     other=_NUMBER,
     rounding_mode=_ROUNDING,
     out=_QUOTIENT,
-    derive=_unchanged,
-    check=_check_rounding,
+    derive=_quotient,
+    check=_check_quotient,
 )
 @op(
     "aten.div.Tensor_mode",
@@ -404,12 +402,13 @@ _ROUNDING = Choice((None, "trunc", "floor"))
     other=_OTHER,
     rounding_mode=_ROUNDING,
     out=_QUOTIENT,
-    derive=_broadcast_both,
-    check=_check_rounding,
+    derive=_quotient,
+    check=_check_quotient,
 )
-def div_mode(a: Args) -> Iterator[Dispatch]:
-    """y = x / other, both broadcast; with int32 tensors rounded towards zero ("trunc") or down ("floor")."""
-    yield _binary(a, f"div_{a.rounding_mode}" if a.rounding_mode else "div", a.x, _second(a))
+def div(a: Args) -> Iterator[Dispatch]:
+    """y = x / other in float32, both broadcast; or rounded towards zero ("trunc") or down ("floor"), in the dtype of x."""
+    mode = vars(a).get("rounding_mode")
+    yield _binary(a, f"div_{mode}" if mode else "div", a.x, _second(a))
 
 
 @op("aten.maximum.default", "aten::maximum.out", x=_X, other=_OTHER, out=_RESULT, derive=_broadcast_both)

@@ -119,7 +119,8 @@ def _divide(a: Args) -> Array:
     if mode == "floor":
         return np.asarray(a.x // other)
     if mode == "trunc":
-        return np.asarray(np.trunc(a.x.astype(np.float64) / other).astype(np.int32))
+        quotient = a.x.astype(np.float64) / other if a.x.dtype == np.int32 else a.x / other
+        return np.asarray(np.trunc(quotient).astype(a.x.dtype))
     return np.asarray(a.x.astype(np.float32) / np.asarray(other).astype(np.float32))
 
 

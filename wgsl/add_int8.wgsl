@@ -1,6 +1,4 @@
-// q8ta_add; one thread a word of y. `elementwise`: a and b have y's shape and layout, else they are broadcast.
-
-override elementwise: bool = false;
+// q8ta_add of tensors whose shapes broadcast; one thread a word of y.
 
 struct Params {
   words: u32,
@@ -39,10 +37,6 @@ fn main(
 ) {
   let word = flat_workgroup(id, grid) * 64u + local;
   if (word >= params.words) {
-    return;
-  }
-  if (elementwise) {
-    y[word] = add(unpack(a[word]), unpack(b[word]));
     return;
   }
   let channel = word % params.channel_words * 4u;

@@ -106,19 +106,17 @@ fn divide_trunc(v: f32, w: f32) -> f32 {
 }
 
 fn divide_floor(v: f32, w: f32) -> u32 {
-  if (is_infinite(v) && w != 0.0) {
+  if (is_nan(v) || is_nan(w) || (is_infinite(v) && w != 0.0)) {
     return NAN_BITS;
   }
-  var n = floor(v / w);
-  if (is_infinite(w)) {
+  let q = v / w;
+  let nearest = round(q);
+  var n = floor(q);
+  if (abs(q) < 0.5) {
     n = select(0.0, -1.0, v != 0.0 && (v < 0.0) != (w < 0.0));
-  } else {
-    let r = residual(v, n, w);
-    if (r != 0.0 && (r < 0.0) != (w < 0.0)) {
-      n -= 1.0;
-    } else if (abs(r) >= abs(w) && abs(n) < 16777216.0) {
-      n += 1.0;
-    }
+  } else if (abs(q - nearest) <= abs(q) * 1e-6) {
+    let r = residual(v, nearest, w);
+    n = nearest - select(0.0, 1.0, r != 0.0 && (r < 0.0) != (w < 0.0));
   }
   return bitcast<u32>(n);
 }

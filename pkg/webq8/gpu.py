@@ -17,8 +17,7 @@ from pyodide.ffi import JsException, can_run_sync, run_sync, to_js
 
 from webq8 import wgsl
 from webq8.errors import CannotBlock, DeviceError, DeviceLost, InputError, NoAdapter, ShaderError
-from webq8.ir import Plan, ProgramPlan, Slot, Step
-from webq8.plan import Limits
+from webq8.ir import Limits, Plan, ProgramPlan, Slot, Step
 
 __all__ = ["Adapter", "Device", "Loaded", "block", "device", "fetch", "live"]
 
@@ -103,7 +102,8 @@ class Device:
 
     def __init__(self, raw: Any, adapter: Adapter) -> None:
         self.raw, self.adapter = raw, adapter
-        self.limits = Limits(**{ours: int(getattr(raw.limits, theirs)) for ours, theirs in _LIMITS.items()})
+        limits = {ours: int(getattr(raw.limits, theirs)) for ours, theirs in _LIMITS.items()}
+        self.limits = Limits(**limits, software=adapter.software)
         self.packed_dot = bool(js.navigator.gpu.wgslLanguageFeatures.has("packed_4x8_integer_dot_product"))
         self._state = _js.watch(raw)
         self._modules: dict[str, Any] = {}

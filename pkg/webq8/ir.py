@@ -17,12 +17,14 @@ __all__ = [
     "Const",
     "Dispatch",
     "Graph",
+    "Limits",
     "ListRef",
     "Method",
     "Param",
     "Plan",
     "Program",
     "ProgramPlan",
+    "Scratch",
     "Slot",
     "Step",
     "Tensor",
@@ -88,6 +90,13 @@ class Const:
     data: bytes = field(repr=False)
 
 
+@dataclass(frozen=True, eq=False)
+class Scratch:
+    """int32 words that pass from one dispatch of a handler to the next; told apart by identity."""
+
+    words: int
+
+
 Param = int | float | tuple[int, ...] | tuple[float, ...]
 
 
@@ -97,11 +106,22 @@ class Dispatch:
     Params by name, `constants` its overrides; `threads` is a flat count of invocations, folded into a grid later."""
 
     kernel: str
-    bind: Mapping[str, "int | Const"]
+    bind: Mapping[str, "int | Const | Scratch"]
     params: Mapping[str, Param]
     threads: int
     constants: Mapping[str, int | float | bool] = field(default_factory=dict)
     node: str = ""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a plan must know of its device: the part of GPUSupportedLimits that it must keep (the defaults are WebGPU's
+    own), and whether the CPU emulates it, which decides among kernels."""
+
+    max_buffer_size: int = 2**28
+    max_storage_buffer_binding_size: int = 2**27
+    max_compute_workgroups_per_dimension: int = 65535
+    software: bool = False
 
 
 @dataclass(frozen=True)

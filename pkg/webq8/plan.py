@@ -1,7 +1,7 @@
 """Graph to plan: layouts, lifetimes, buffers, grids and limits. Pure Python, no GPU."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from webq8 import wgsl
 from webq8.dtypes import cdiv, round_up
@@ -9,21 +9,27 @@ from webq8.errors import FormatError, LimitError, Problem, raise_problems
 from webq8.handlers import REGISTRY
 from webq8.handlers.quant import relayout
 from webq8.handlers.registry import Arg, Given, Op, TensorArg, TensorList, arguments, bind
-from webq8.ir import Alias, Call, Const, Dispatch, Graph, ListRef, Method, Plan, ProgramPlan, Slot, Step, Tensor
+from webq8.ir import (
+    Alias,
+    Call,
+    Const,
+    Dispatch,
+    Graph,
+    Limits,
+    ListRef,
+    Method,
+    Plan,
+    ProgramPlan,
+    Scratch,
+    Slot,
+    Step,
+    Tensor,
+)
 from webq8.layout import LayoutName, default_layout, layout, nbytes
 from webq8.memory import ALIGNMENT, Span, largest_sum, share
 from webq8.rewrite import reads, simplify, writes
 
-__all__ = ["Limits", "check_method", "fold_grid", "plan_program"]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The part of a device's GPUSupportedLimits that a plan must keep; the defaults are WebGPU's own."""
-
-    max_buffer_size: int = 2**28
-    max_storage_buffer_binding_size: int = 2**27
-    max_compute_workgroups_per_dimension: int = 65535
+__all__ = ["check_method", "fold_grid", "plan_program"]
 
 
 def check_method(method: Method, what: str) -> None:
@@ -89,6 +95,7 @@ class _Planner:
         self.converted: dict[tuple[int, LayoutName], int] = {}
         self.dispatches: list[Dispatch] = []
         self.roots: dict[int, int] = {}  # aliases
+        self.scratches: dict[Scratch, int] = {}
 
     def plan(self) -> Plan:
         calls = [(c, REGISTRY[c.op]) for c in self.graph.calls]
@@ -125,7 +132,7 @@ class _Planner:
             yield from demands(i, arg)
 
     def _new(self, like: int, name: LayoutName) -> int:
-        i = len(self.graph.values) + len(self.converted)
+        i = max(self.tensors) + 1
         self.tensors[i] = self.tensors[like]
         self.layouts[i] = name
         return i
@@ -163,14 +170,23 @@ class _Planner:
                 values.append((i, tuple((ids.get(j, j), v) for j, v in value)))
             else:
                 values.append((ids.get(i, i), value))
-        args, problems = bind(spec, values, call.node, self.layouts, clamp=call.clamp)
+        args, problems = bind(spec, values, call.node, self.layouts, clamp=call.clamp, limits=self.limits)
         raise_problems(self.what, problems)
         assert args is not None
         for dispatch in spec.handler(args):
             if isinstance(dispatch, Alias):
                 self.roots[dispatch.target] = self.root(dispatch.source)
             else:
-                self.dispatches.append(replace(dispatch, node=call.node))
+                refs = {n: self._scratch(ref) if isinstance(ref, Scratch) else ref for n, ref in dispatch.bind.items()}
+                self.dispatches.append(replace(dispatch, bind=refs, node=call.node))
+
+    def _scratch(self, scratch: Scratch) -> int:
+        """The tensor that stands for a handler's scratch."""
+        if scratch not in self.scratches:
+            i = max(self.tensors) + 1
+            self.tensors[i], self.layouts[i] = Tensor((scratch.words,), "int32"), "plain"
+            self.scratches[scratch] = i
+        return self.scratches[scratch]
 
     def root(self, i: int) -> int:
         """The tensor whose memory tensor `i` is."""
@@ -244,7 +260,8 @@ class _Allocator:
                 f"{d.kernel}.wgsl: bindings {sorted(names ^ d.bind.keys())} or overrides {d.constants} differ"
             )
         slots = [self._ref(d.bind[b.name]) if b.name in names else self._params(k, d) for b in k.bindings]
-        grid = fold_grid(cdiv(d.threads, k.workgroup_size), self.p.limits.max_compute_workgroups_per_dimension)
+        size = k.workgroup_size if isinstance(k.workgroup_size, int) else int(d.constants[k.workgroup_size])
+        grid = fold_grid(cdiv(d.threads, size), self.p.limits.max_compute_workgroups_per_dimension)
         written = {s.buffer for b, s in zip(k.bindings, slots, strict=True) if b.type == "storage"}
         readers = ((b, s) for b, s in zip(k.bindings, slots, strict=True) if b.type != "storage")
         writable = tuple(b.name for b, s in readers if s.buffer in written)
@@ -253,7 +270,8 @@ class _Allocator:
     def _params(self, k: wgsl.Kernel, d: Dispatch) -> Slot:
         return self.p.constants.slot(wgsl.pack_params(k, d.params))
 
-    def _ref(self, ref: int | Const) -> Slot:
+    def _ref(self, ref: int | Const | Scratch) -> Slot:
+        assert not isinstance(ref, Scratch), "replaced by _scratch"
         return self.p.constants.slot(ref.data) if isinstance(ref, Const) else self._slot(ref)
 
     def _slot(self, i: int) -> Slot:

@@ -13,7 +13,7 @@ from webq8.handlers.int8 import IDENTITY, requantizing_table
 from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
 
-__all__ = ["OPTIMIZATIONS", "drop_dead_calls", "optimize", "reads", "simplify", "writes"]
+__all__ = ["MOVING_OPS", "OPTIMIZATIONS", "drop_dead_calls", "optimize", "reads", "short_name", "simplify", "writes"]
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
@@ -269,7 +269,7 @@ class _Editor:
 
 # float32 functions whose results are exact, so that a table holds the very bytes that kernels would give
 def _exact_unary(editor: _Editor, call: Call) -> Callable[[float], float] | None:
-    name = call.op.replace("::", ".").split(".")[1]
+    name = short_name(call)
     if name == "relu":
         return lambda v: max(v, 0.0)
     if name in ("hardtanh", "clamp"):
@@ -333,7 +333,7 @@ def _int_list(value: Value) -> tuple[int, ...]:
 
 
 # ops that move values without changing them, by the middle of their names
-_MOVING = {
+MOVING_OPS = {
     "view", "view_copy", "_unsafe_view", "reshape", "flatten", "permute", "permute_copy", "transpose", "t", "t_copy",
     "transpose_copy", "unsqueeze", "unsqueeze_copy", "squeeze", "squeeze_copy", "slice", "slice_copy", "select",
     "select_copy", "cat", "expand", "expand_copy", "clone", "pixel_shuffle", "flip", "repeat",
@@ -341,7 +341,8 @@ _MOVING = {
 _POOLING = {"max_pool2d", "max_pool2d_with_indices"}
 
 
-def _short(call: Call) -> str:
+def short_name(call: Call) -> str:
+    """The middle of an op's name, the same within a delegate and without."""
     return call.op.replace("::", ".").split(".")[1]
 
 
@@ -349,14 +350,14 @@ def _moves(editor: _Editor, call: Call, result: int) -> bool:
     """Whether `result`, used once, comes from an op that can as well run on int8."""
     if editor.uses(result) != 1:
         return False
-    if _short(call) in _POOLING:
+    if short_name(call) in _POOLING:
         others = set(_flat(editor.values[call.args[-1]], call.args[-1])) - {result}
         pairs = (editor.values[i] for i in call.args[1:5])
         written_out = all(isinstance(p, tuple) and (len(p) == 2 or (not p and n == 1)) for n, p in enumerate(pairs))
         return written_out and not any(map(editor.uses, others)) and len(editor.shape(call.args[0])) == 4
-    if _short(call) == "pixel_shuffle" and len(editor.shape(call.args[0])) != 4:
+    if short_name(call) == "pixel_shuffle" and len(editor.shape(call.args[0])) != 4:
         return False
-    return _short(call) in _MOVING and call.op.startswith("aten")
+    return short_name(call) in MOVING_OPS and call.op.startswith("aten")
 
 
 def _float_inputs(editor: _Editor, call: Call) -> Iterator[int]:
@@ -382,9 +383,9 @@ def _comes_from_int8(editor: _Editor, i: int) -> bool:
 def _on_int8(editor: _Editor, moved: Call, quantize: Call, quantized: dict[int, int]) -> Call:
     """The moving op on int8 tensors, with the quantize's result."""
     out = quantize.args[-1]
-    if _short(moved) in _POOLING:
+    if short_name(moved) in _POOLING:
         return Call(MAX_POOL, (quantized[moved.args[0]], *moved.args[1:-1], out), moved.node)
-    if _short(moved) == "pixel_shuffle":
+    if short_name(moved) == "pixel_shuffle":
         scale, zero_point = quantize.args[1:3]
         inverse = editor.add(1.0 / SCALE.convert(editor.values[scale]))
         shuffled = (quantized[moved.args[0]], scale, zero_point, inverse, zero_point, moved.args[1], out)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from webq8.dtypes import ITEMSIZE, as_buffer, numel, round_up, to_array
 from webq8.errors import ClosedError, InputError, NoAdapter, Webq8Error
 from webq8.formats import read_pte
-from webq8.ir import Plan, Tensor
+from webq8.ir import Graph, Limits, Method, Plan, Tensor
 from webq8.ir import Program as Parsed
-from webq8.plan import Limits, check_method, find_problems, plan_program
+from webq8.plan import check_method, find_problems, plan_program
 from webq8.rewrite import optimize, simplify
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ async def compile_program(
         ) from None
     owner = await gpu.device()
     clock.lap("device")
-    graphs = {n: optimize(simplify(m.graph), optimizations) for n, m in parsed.methods.items()}
+    graphs = {n: rewritten(m, optimizations) for n, m in parsed.methods.items()}
     clock.lap("rewrite")
     planned = plan_program(graphs, owner.limits, name)
     clock.lap("plan")
@@ -247,6 +247,18 @@ async def compile_program(
     clock.lap("compile")
     report(1.0, "ready")
     return Program(name, parsed, planned.plans, loaded, clock.laps)
+
+
+def rewritten(method: Method, optimizations: Collection[str] | None = None) -> Graph:
+    """The graph that is planned. Constants fold where numpy is there to compute them."""
+    graph = simplify(method.graph)
+    try:
+        from webq8.reference import fold_constants
+    except ImportError:
+        pass
+    else:
+        graph = fold_constants(graph)
+    return optimize(graph, optimizations)
 
 
 def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
@@ -272,8 +284,7 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         entry |= {"dispatches": None, "relayouts": None, "peak_bytes": None, "live_bytes": None}
         if not problems:
             try:
-                graph = optimize(simplify(method.graph))
-                plan = plan_program({method.name: graph}, Limits(), name).plans[method.name]
+                plan = plan_program({method.name: rewritten(method)}, Limits(), name).plans[method.name]
             except Webq8Error as e:
                 entry["unsupported"].append({"node": "plan", "op": "", "reason": str(e)})
             else:

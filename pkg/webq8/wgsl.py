@@ -18,7 +18,7 @@ _BINDING = re.compile(r"@group\(0\)\s*@binding\((\d+)\)\s*var<([\w, ]+)>\s*(\w+)
 _STRUCT = re.compile(r"struct Params \{(.*?)\}", re.DOTALL)
 _FIELD = re.compile(r"(\w+)\s*:\s*(?:array<vec4<(\w+)>, (\d+)>|(\w+))\s*,")
 _OVERRIDE = re.compile(r"override\s+(\w+)\s*:")
-_WORKGROUP = re.compile(r"@workgroup_size\((\d+)\)")
+_WORKGROUP = re.compile(r"@workgroup_size\((\w+)\)")
 _CODES = {"u32": "I", "i32": "i", "f32": "f"}
 _SHARED = ("prelude", "dot4_packed", "dot4_plain")
 
@@ -45,7 +45,7 @@ class Kernel:
     bindings: tuple[Binding, ...]
     params: Mapping[str, Field]  # in order
     overrides: frozenset[str]
-    workgroup_size: int
+    workgroup_size: int | str  # or the override that holds it
 
 
 @cache
@@ -73,7 +73,7 @@ def kernel(name: str) -> Kernel:
         tuple(sorted(bindings, key=lambda b: b.index)),
         params,
         frozenset(_OVERRIDE.findall(source)),
-        int(size[1]),
+        int(size[1]) if size[1].isdigit() else size[1],
     )
 
 

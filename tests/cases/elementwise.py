@@ -167,6 +167,8 @@ def _binary() -> Iterator[Case]:
         tenths = (np.arange(-60, 61) * np.float32(0.1)).astype(np.float32)
         yield Case("div", f"{mode}-tenths", lambda _, m=mode, x=tenths: (x[:, None], x[x != 0], m))
         yield Case("div", f"{mode}-random", lambda rng, m=mode: (float32(rng, 7, 503) * 9, float32(rng, 503), m))
+        far = (2.0 ** np.arange(-60, 60, 7) * 1.3).astype(np.float32)
+        yield Case("div", f"{mode}-far", lambda _, m=mode, x=far: (x[:, None], np.concatenate([x, -x]), m))
         yield Case("div", f"{mode}-special", lambda _, m=mode: (special[:, None], special, m))
         yield Case("div", f"{mode}-int32", lambda _, m=mode: (_INTS[:, None], _INTS[1:], m))
     powers = np.array([0, 1, 2, 3, -1, -2, 7, 0.5, -0.5, 2.5, 0.3, -1.7, 63, 101], np.float32)

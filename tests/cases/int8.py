@@ -91,6 +91,11 @@ def _linear() -> Iterator[Case]:
     ):
         yield case(f"{m}x{n}x{k}", (m,), n, k)
         yield case(f"{m}x{n}x{k}-relu-no-bias", (m,), n, k, bias=False, activation="relu")
+    # several tiles of a large kernel, and sums long enough to be cut in slices
+    yield case("tiles", (131,), 70, 33)
+    yield case("tiles-relu", (131,), 70, 100, activation="relu")
+    yield case("slices", (67,), 35, 2049)
+    yield case("many-tiles", (2051,), 1030, 17)
     for n, k in ((1, 1), (5, 11), (4, 16), (37, 257), (130, 1031), (10, 64)):
         yield case(f"gemv-{n}x{k}", (1,), n, k, op="q8ta_linear_gemv")
         yield case(f"gemv-{n}x{k}-relu", (1,), n, k, op="q8ta_linear_gemv", activation="relu")
@@ -216,6 +221,8 @@ def _conv2d() -> Iterator[Case]:
     yield case("k5-p2", 16, 4, (5, 9), (5, 5), (1, 1), (2, 2))
     yield case("k7-s2-p3", 3, 8, (14, 14), (7, 7), (2, 2), (3, 3))
     yield case("map-7x7", 64, 32, (7, 7), (3, 3), (1, 1), (1, 1))
+    yield case("slices", 130, 20, (5, 7), (3, 3), (1, 1), (1, 1), n=2)
+    yield case("many-tiles", 17, 70, (19, 17), (3, 3), (2, 1), (1, 1), n=2)
     yield case("stride-over-kernel", 20, 3, (9, 8), (2, 1), (3, 4))
     yield case("dilation", 18, 5, (9, 11), (3, 2), (1, 2), (2, 1), (2, 3))
     yield case("one-by-one-stride2", 24, 10, (7, 7), (1, 1), (2, 2))

@@ -129,7 +129,7 @@ def test_other_backend() -> None:
 
 def test_kernel_calls_between_delegates_are_listed() -> None:
     """A real export whose `cumsum` no partitioner takes, here between two delegates with one op misspelt in each."""
-    data = (ROOT / "tests" / "data" / "two_delegates.pte").read_bytes()
+    data = (ROOT / "tests" / "data" / "containers" / "two_delegates.pte").read_bytes()
     with pytest.raises(Unsupported, match=r"^file\.pte: instruction 1: aten::cumsum\.out: no such op in webq8$"):
         check(data)
     with pytest.raises(Unsupported) as caught:

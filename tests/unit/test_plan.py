@@ -8,8 +8,8 @@ import pytest
 from graphs import TRANSPOSED, Builder
 from webq8 import wgsl
 from webq8.errors import FormatError, LimitError
-from webq8.ir import Graph, Method, Plan, Slot
-from webq8.plan import Limits, check_method, fold_grid, plan_program
+from webq8.ir import Graph, Limits, Method, Plan, Slot
+from webq8.plan import check_method, fold_grid, plan_program
 from webq8.rewrite import drop_dead_calls, simplify
 
 
@@ -43,7 +43,7 @@ def test_digit_needs_no_layout_change() -> None:
     b = Builder()
     x = b.quantize(b.input((1, 64), "float32"))
     p = plan(b.graph(b.dequantize(b.linear(x, 10))))
-    assert [s.kernel for s in p.steps] == ["quantize", "linear_gemv", "dequantize"]
+    assert [s.kernel for s in p.steps] == ["quantize_flat", "linear_gemv", "dequantize"]
     assert p.relayouts == 0
 
 
@@ -59,11 +59,11 @@ def test_four_dimensional_linear_keeps_rows() -> None:
 def test_int8_inputs_and_outputs_are_row_major_outside() -> None:
     b = Builder()
     p = plan(b.graph(b.linear(b.input((3, 5), "int8"), 7)))
-    assert [s.kernel for s in p.steps] == ["relayout", "linear", "relayout"]
+    assert [s.kernel for s in p.steps] == ["relayout", "gemm", "relayout"]
     assert p.relayouts == 2
     b = Builder()
     p = plan(b.graph(b.linear(b.input((3, 16), "int8"), 32)))
-    assert [s.kernel for s in p.steps] == ["linear"]
+    assert [s.kernel for s in p.steps] == ["gemm"]
 
 
 def test_two_layouts_of_one_tensor() -> None:

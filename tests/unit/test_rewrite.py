@@ -7,7 +7,7 @@ from random_graphs import random_graph
 from webq8.errors import Unsupported
 from webq8.ir import Call, Graph, Method, Tensor
 from webq8.plan import check_method
-from webq8.reference import run_graph
+from webq8.reference import fold_constants, run_graph
 from webq8.rewrite import OPTIMIZATIONS, optimize, simplify
 
 CONV = "et_vk.q8ta_conv2d_pw.default"
@@ -160,3 +160,17 @@ def test_none_changes_nothing() -> None:
     graph, _ = random_graph(5)
     assert optimize(simplify(graph), []) == simplify(graph)
     assert any(c.op == DEQUANTIZE for c in graph.calls)
+
+
+def test_constants_fold() -> None:
+    b = Builder()
+    data = b.const(np.arange(6, dtype=np.int64).reshape(2, 3))
+    y = b.call("dim_order_ops::_to_dim_order_copy.out", data, False, (0, 1), out=((2, 3), "float32"))
+    y = b.call("aten.permute_copy.default", Ref(y), (1, 0), out=((3, 2), "float32"))
+    x = b.input((3, 2), "float32")
+    z = b.call("aten.add.Tensor", Ref(x), Ref(y), 1, out=((3, 2), "float32"))
+    graph = fold_constants(simplify(b.graph(z)))
+    assert short(graph) == ["add"]
+    array = image(3, 2)
+    [got] = run_graph(graph, [array])
+    np.testing.assert_array_equal(got, array + np.arange(6, dtype=np.float32).reshape(2, 3).T)

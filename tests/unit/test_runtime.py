@@ -151,10 +151,23 @@ def test_inspect() -> None:
 
 
 def test_inspect_says_what_is_missing() -> None:
-    found = webq8.inspect(ROOT / "tests" / "data" / "two_delegates.pte")["methods"]["forward"]
+    found = webq8.inspect(ROOT / "tests" / "data" / "containers" / "two_delegates.pte")["methods"]["forward"]
     assert found["unsupported"] == [
         {"node": "instruction 1", "op": "aten::cumsum.out", "reason": "no such op in webq8"}
     ]
     assert found["dispatches"] is None
     with pytest.raises(Unsupported, match=r"two_delegates\.pte: instruction 1: aten::cumsum\.out"):
-        load(ROOT / "tests" / "data" / "two_delegates.pte")
+        load(ROOT / "tests" / "data" / "containers" / "two_delegates.pte")
+
+
+def test_views_that_the_exporter_left_out() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 3, 4, 5)).astype(np.float32)
+    program = load(ROOT / "tests" / "data" / "containers" / "elided_view.pte")
+    np.testing.assert_array_equal(program.run(x), np.maximum(x, 0).reshape(6, 20) + np.float32(1))
+
+
+def test_a_list_of_outputs_that_comes_twice() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 3, 4, 5)).astype(np.float32)
+    program = load(ROOT / "tests" / "data" / "containers" / "repeated_list.pte")
+    for got, want in zip(program.run(x), np.split(x + np.float32(1), [3], -1), strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -121,12 +121,17 @@ class _MethodReader:
         self.calls: list[Call] = []
         self.problems: list[Problem] = []
         self.moved: dict[int, int] = {}  # value id -> the id it was moved from
+        self.memory: dict[int, tuple[int, int]] = {}  # tensor -> where it was planned to lie: memory id and offset
+        self.holder: dict[tuple[int, int], int] = {}  # memory id and offset -> the tensor written there last
+        self.written: set[int] = set()
 
     def method(self) -> Method:
         tables = self.plan.tables(2, f"{self.what}, value")
         for i, table in enumerate(tables):
-            self.values.append(self._value(table, f"value {i}", len(tables)))
+            self.values.append(self._value(table, f"value {i}", len(tables), i))
         self.values = [self._resolve_list(v) for v in self.values]
+        for i in self.plan.vector(3, "i"):
+            self._write(self._id(i, "inputs"))
         chains = self.plan.tables(5, f"{self.what}, chain")
         if len(chains) != 1:
             self.problems.append(Problem("execution plan", "", f"{len(chains)} chains; one is supported"))
@@ -135,6 +140,8 @@ class _MethodReader:
                 self._instruction(instruction, f"instruction {i}")
         inputs = tuple(self._id(i, "inputs") for i in self.plan.vector(3, "i"))
         outputs = tuple(self._id(i, "outputs") for i in self.plan.vector(4, "i"))
+        for i in outputs:
+            self._read(i, "outputs")
         graph = Graph(tuple(self.values), tuple(self.calls), inputs, outputs)
         return Method(self.name, graph, tuple(self.problems))
 
@@ -143,7 +150,7 @@ class _MethodReader:
             raise FormatError(f"{self.what}: {what}: value {i} does not exist (there are {len(self.values)})")
         return self.moved.get(i, i)
 
-    def _value(self, table: Table, node: str, count: int) -> Value:
+    def _value(self, table: Table, node: str, count: int, i: int) -> Value:
         kind, inner = table.union(0, f"{self.what}, {node}")
         if kind in (0, 1):
             return None
@@ -157,6 +164,9 @@ class _MethodReader:
             case 4:
                 return float(inner.scalar(0, "d"))
             case 5:
+                place = inner.table(6, node)
+                if place is not None:
+                    self.memory[i] = place.integer(0, "I"), place.integer(1, "I") | place.integer(2, "I") << 32
                 return self._tensor(inner, node)
             case 6:
                 return inner.string(0)
@@ -234,7 +244,36 @@ class _MethodReader:
             args = args[:-1]
         elif isinstance(returned, ListRef) and returned.ids == args[-1 - len(returned.ids) : -1]:
             args = args[: -1 - len(returned.ids)] + args[-1:]
+        elif isinstance(returned, ListRef) and len(args) > 1 and self.values[args[-2]] == returned:
+            args = args[:-1]
+        for i in args[:-1]:
+            self._read(i, node)
         self.calls.append(Call(f"{name}.{overload}" if overload else name, args, node))
+        for i in args[-1:]:
+            self._write(i)
+
+    def _tensors(self, i: int) -> tuple[int, ...]:
+        value = self.values[i]
+        return value.ids if isinstance(value, ListRef) else (i,)
+
+    def _write(self, i: int) -> None:
+        for j in self._tensors(i):
+            self.written.add(j)
+            if j in self.memory:
+                self.holder[self.memory[j]] = j
+
+    def _read(self, i: int, node: str) -> None:
+        """The exporter leaves static views out: a view lies where its source does, and nothing writes it."""
+        for j in self._tensors(i):
+            tensor = self.values[j]
+            if j in self.written or j not in self.memory or not isinstance(tensor, Tensor):
+                continue
+            source = self.holder.get(self.memory[j])
+            if source is not None:
+                self.values.append(tensor.shape)
+                view = (source, len(self.values) - 1, j)
+                self.calls.append(Call("aten.view_copy.default", view, f"{node}, view of value {source}"))
+                self.written.add(j)
 
     def _delegate_call(self, table: Table, node: str) -> None:
         delegates = self.plan.tables(7, f"{self.what}, delegate")
@@ -256,6 +295,10 @@ class _MethodReader:
             reason = f"{len(args)} arguments for {len(graph.inputs)} inputs and {len(graph.outputs)} outputs"
             self.problems.append(Problem(where, "", f"{reason}; each must be a value of its own"))
             return
+        for i in args[: len(graph.inputs)]:
+            self._read(i, node)
+        for i in args[len(graph.inputs) :]:
+            self._write(i)
         base = len(self.values)
         ids = [ours.get(i, base + i) for i in range(len(graph.values))]
         for i, mine in ours.items():

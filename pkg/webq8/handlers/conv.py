@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from webq8.dtypes import cdiv, round_up
 from webq8.handlers.epilogue import epilogue_params, per_channel
-from webq8.handlers.linear import matrix_product
+from webq8.handlers.linear import GEOMETRY, gemm, matrix_product
 from webq8.handlers.registry import (
     ACTIVATION,
     GROUPS,
@@ -20,8 +20,8 @@ from webq8.handlers.registry import (
     check_terms,
     op,
 )
-from webq8.handlers.weights import pack_rows, pack_windows, row_sums, sums_by_tap
-from webq8.ir import Dispatch, Param
+from webq8.handlers.weights import int32s, pack_rows, pack_windows, row_sums, sums_by_tap
+from webq8.ir import Const, Dispatch, Param
 
 __all__: list[str] = []
 
@@ -141,21 +141,33 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
     if a.groups > 1 or k_bytes % 16:
         yield _windowed(a, transposed=False)
     elif a.kernel == (1, 1) and a.stride == (1, 1) and a.padding == (0, 0):
-        yield matrix_product(a, a.N * a.H * a.W, a.IC, a.OC, k_bytes)
+        yield from matrix_product(a, a.N * a.H * a.W, a.IC, a.OC, k_bytes)
     else:
         taps, stride = a.kernel[0] * a.kernel[1], a.weight.shape[1]
         padded, pixels = round_up(a.OC, 4), a.N * a.OH * a.OW
-        yield Dispatch(
-            "conv2d",
+        bind: dict[str, int | Const] = {
+            "x": a.x.id,
+            "weight": pack_rows(a.weight.data, a.OC, stride, taps, a.IC, k_bytes),
+            "channel": per_channel(a.weight_scales, a.bias, a.OC),
+            "y": a.out.id,
+        }
+        if a.limits.software:
+            sums = sums_by_tap(row_sums(a.weight.data, a.OC, stride, taps, a.IC), a.OC, taps, padded)
+            threads = cdiv(pixels, _TILE) * padded // 4
+            yield Dispatch("conv2d", bind | {"tap_sums": sums}, {"pixels": pixels, **_params(a)}, threads)
+            return
+        yield from gemm(
+            bind | {"sums": int32s(row_sums(a.weight.data, a.OC, stride, 1, a.R), padded)},
             {
-                "x": a.x.id,
-                "weight": pack_rows(a.weight.data, a.OC, stride, taps, a.IC, k_bytes),
-                "tap_sums": sums_by_tap(row_sums(a.weight.data, a.OC, stride, taps, a.IC), a.OC, taps, padded),
-                "channel": per_channel(a.weight_scales, a.bias, a.OC),
-                "y": a.out.id,
+                "rows": pixels,
+                "n_words": padded // 4,
+                "y_stride": a.out.layout.padded // 4,
+                "k_steps": taps * k_bytes // 16,
+                **epilogue_params(a),
             },
-            {"pixels": pixels, **_params(a)},
-            threads=cdiv(pixels, _TILE) * padded // 4,
+            pixels,
+            a.OC,
+            {n: v for n, v in (_params(a) | {"channel_steps": k_bytes // 16}).items() if n in GEOMETRY},
         )
 
 

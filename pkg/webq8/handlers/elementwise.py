@@ -406,7 +406,7 @@ _ROUNDING = Choice((None, "trunc", "floor"), default=None)
     check=_check_quotient,
 )
 def div(a: Args) -> Iterator[Dispatch]:
-    """y = x / other in float32, both broadcast; or rounded towards zero ("trunc") or down ("floor"), in the dtype of x."""
+    """y = x / other in float32, both broadcast; or rounded to zero ("trunc") or down ("floor"), in the dtype of x."""
     mode = vars(a).get("rounding_mode")
     yield _binary(a, f"div_{mode}" if mode else "div", a.x, _second(a))
 

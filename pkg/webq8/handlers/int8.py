@@ -18,7 +18,7 @@ from webq8.handlers.registry import (
     f32,
     op,
 )
-from webq8.ir import Const, Dispatch
+from webq8.ir import Const, Dispatch, Param
 from webq8.layout import LayoutName, strides
 
 __all__ = ["IDENTITY", "requantizing_table"]
@@ -161,33 +161,33 @@ def _check_alpha(a: Args) -> None:
 )
 def add(a: Args) -> Iterator[Dispatch]:
     """y = quantize((a − a_zero_point) · a_scale + alpha · ((b − b_zero_point) · b_scale)): int8, shapes broadcast."""
-    y, rank = a.out.layout, len(a.O)
-    same = all(t.shape == a.O and t.layout.same_bytes(y) for t in (a.a, a.b))
-    yield Dispatch(
-        "add_int8",
-        {"a": a.a.id, "b": a.b.id, "y": a.out.id},
-        {
-            "words": y.words,
-            "channels": y.channels,
-            "inner": y.inner,
-            "channel_words": y.padded // 4,
-            "rank": rank,
-            "sizes": tuple(reversed(a.O)),
-            "a_places": _places(a.a.shape, a.a.layout_name, a.O),
-            "b_places": _places(a.b.shape, a.b.layout_name, a.O),
-            "a_zero_point": a.a_zero_point,
-            "a_scale": f32(a.a_scale),
-            "b_zero_point": a.b_zero_point,
-            "b_scale": f32(a.b_scale),
-            "alpha": f32(a.alpha),
-            "inv_y_scale": f32(1.0 / a.y_scale),
-            "y_zero_point": a.y_zero_point,
-            "y_min": a.clamp[0],
-            "y_max": a.clamp[1],
-        },
-        threads=y.words,
-        constants={"elementwise": same},
-    )
+    y = a.out.layout
+    bind = {"a": a.a.id, "b": a.b.id, "y": a.out.id}
+    params: dict[str, Param] = {
+        "a_zero_point": a.a_zero_point,
+        "a_scale": f32(a.a_scale),
+        "b_zero_point": a.b_zero_point,
+        "b_scale": f32(a.b_scale),
+        "alpha": f32(a.alpha),
+        "inv_y_scale": f32(1.0 / a.y_scale),
+        "y_zero_point": a.y_zero_point,
+        "y_min": a.clamp[0],
+        "y_max": a.clamp[1],
+    }
+    if y.words % 4 == 0 and all(t.shape == a.O and t.layout.same_bytes(y) for t in (a.a, a.b)):
+        yield Dispatch("add_int8_flat", bind, {"groups": y.words // 4, **params}, threads=y.words // 4)
+        return
+    params |= {
+        "words": y.words,
+        "channels": y.channels,
+        "inner": y.inner,
+        "channel_words": y.padded // 4,
+        "rank": len(a.O),
+        "sizes": tuple(reversed(a.O)),
+        "a_places": _places(a.a.shape, a.a.layout_name, a.O),
+        "b_places": _places(a.b.shape, a.b.layout_name, a.O),
+    }
+    yield Dispatch("add_int8", bind, params, threads=y.words)
 
 
 def _places(shape: tuple[int, ...], name: LayoutName, out: tuple[int, ...]) -> tuple[int, ...]:

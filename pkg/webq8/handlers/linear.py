@@ -1,6 +1,7 @@
 """Fully connected layers with int8 or int4 weights."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from webq8.dtypes import cdiv, numel, round_up
 from webq8.handlers.epilogue import epilogue_params, per_channel
@@ -19,11 +20,27 @@ from webq8.handlers.registry import (
     f32,
     op,
 )
+from webq8.handlers.tuning import tile_shape
 from webq8.handlers.weights import int32s, pack_rows, row_sums
-from webq8.ir import Const, Dispatch, Param
+from webq8.ir import Const, Dispatch, Param, Scratch
 
-__all__ = ["matrix_product"]
+__all__ = ["GEOMETRY", "gemm", "matrix_product"]
 
+# params of wgsl/gemm.wgsl that only a convolution needs
+GEOMETRY = (
+    "channel_steps",
+    "y_height",
+    "y_width",
+    "x_height",
+    "x_width",
+    "kernel_width",
+    "stride_height",
+    "stride_width",
+    "pad_height",
+    "pad_width",
+    "dilation_height",
+    "dilation_width",
+)
 _TILE = 32  # rows and columns of a workgroup of wgsl/linear.wgsl; a thread has 4×4
 _GEMV_THREADS = 64  # a workgroup of wgsl/linear_gemv.wgsl
 
@@ -51,10 +68,10 @@ def linear(a: Args) -> Iterator[Dispatch]:
     x int8 [*B, K], weight int8 [N, K] with zero point 0 (rows may be padded), weight_scales and bias float32 [N].
     One row has a kernel of its own, whichever of the two names the file uses.
     """
-    yield matrix_product(a, numel(a.B), a.K, a.N, round_up(a.K, 16))
+    yield from matrix_product(a, numel(a.B), a.K, a.N, round_up(a.K, 16))
 
 
-def matrix_product(a: Args, rows: int, k: int, n: int, k_bytes: int) -> Dispatch:
+def matrix_product(a: Args, rows: int, k: int, n: int, k_bytes: int) -> Iterator[Dispatch]:
     """int8 [rows, k] (rows `k_bytes` apart, a multiple of 16) times weights [n, k], requantized."""
     stride, n_padded = a.weight.shape[1], round_up(n, 4)
     bind: dict[str, int | Const] = {
@@ -68,10 +85,53 @@ def matrix_product(a: Args, rows: int, k: int, n: int, k_bytes: int) -> Dispatch
     if rows == 1:
         lanes = min(_GEMV_THREADS, 1 << max(0, (cdiv(k_bytes, 16) - 1).bit_length() - 2))
         threads = cdiv(n_padded // 4, _GEMV_THREADS // lanes) * _GEMV_THREADS
-        return Dispatch("linear_gemv", bind, params, threads, constants={"lanes": lanes})
+        yield Dispatch("linear_gemv", bind, params, threads, constants={"lanes": lanes})
+        return
+    params |= {"rows": rows, "y_stride": a.out.layout.padded // 4}
+    if not a.limits.software:
+        yield from gemm(bind, params, rows, n)
+        return
     tiles_n = cdiv(n, _TILE)
-    params |= {"rows": rows, "tiles_n": tiles_n, "y_stride": a.out.layout.padded // 4}
-    return Dispatch("linear", bind, params, threads=cdiv(rows, _TILE) * tiles_n * (_TILE // 4) ** 2)
+    threads = cdiv(rows, _TILE) * tiles_n * (_TILE // 4) ** 2
+    yield Dispatch("linear", bind, params | {"tiles_n": tiles_n}, threads)
+
+
+def gemm(
+    bind: Mapping[str, int | Const],
+    params: Mapping[str, Param],
+    rows: int,
+    n: int,
+    geometry: Mapping[str, Param] | None = None,
+) -> Iterator[Dispatch]:
+    """The tiled product of wgsl/gemm.wgsl; with `geometry`, rows are the pixels of a convolution's output."""
+    steps = params["k_steps"]
+    assert isinstance(steps, int)
+    tiles_n = cdiv(n, 64)
+    shape = tile_shape(rows, tiles_n, steps)
+    tiles = cdiv(rows, 8 * shape.thread_rows) * tiles_n
+    slice_steps = max(2, round_up(cdiv(steps, shape.slices), 2))
+    slices = max(1, cdiv(steps, slice_steps))
+    every = {**dict.fromkeys(GEOMETRY, 1), **params, **(geometry or {}), "tiles_n": tiles_n, "tiles": tiles}
+    product = Dispatch(
+        "gemm",
+        bind,
+        every | {"slice_steps": slice_steps},
+        threads=tiles * slices * 8 * shape.thread_rows,
+        constants={
+            "thread_rows": shape.thread_rows,
+            "threads": 8 * shape.thread_rows,
+            "convolution": geometry is not None,
+            "partial_sums": slices > 1,
+        },
+    )
+    if slices == 1:
+        yield product
+        return
+    parts, words = Scratch(slices * rows * round_up(n, 4)), rows * cdiv(n, 4)
+    yield replace(product, bind={**bind, "y": parts})
+    finish = {name: value for name, value in params.items() if name != "k_steps"} | {"slices": slices}
+    ends = {"parts": parts, "sums": bind["sums"], "channel": bind["channel"], "y": bind["y"]}
+    yield Dispatch("gemm_finish", ends, finish, threads=words)
 
 
 @op(

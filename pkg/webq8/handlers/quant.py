@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from webq8.dtypes import numel
 from webq8.handlers.registry import F32, I8, IGNORED, SCALE, ZERO_POINT, Args, Choice, Int, f32, op
 from webq8.ir import Dispatch
 from webq8.layout import Layout
@@ -29,18 +30,12 @@ def quantize_per_tensor(a: Args) -> Iterator[Dispatch]:
     The reciprocal is taken in double and rounded to float32, as torch's `quantize_per_tensor` does.
     """
     y: Layout = a.out.layout
-    yield Dispatch(
-        "quantize",
-        {"x": a.x.id, "y": a.out.id},
-        {
-            **_layout_params(y),
-            "inv_scale": f32(1.0 / a.scale),
-            "zero_point": a.zero_point,
-            "qmin": a.qmin,
-            "qmax": a.qmax,
-        },
-        threads=y.words,
-    )
+    bind, numbers = {"x": a.x.id, "y": a.out.id}, numel(a.S)
+    params = {"inv_scale": f32(1.0 / a.scale), "zero_point": a.zero_point, "qmin": a.qmin, "qmax": a.qmax}
+    if y.plain and numbers % 16 == 0:
+        yield Dispatch("quantize_flat", bind, {"groups": numbers // 16, **params}, threads=numbers // 16)
+    else:
+        yield Dispatch("quantize", bind, {**_layout_params(y), **params}, threads=y.words)
 
 
 @op(
@@ -57,12 +52,12 @@ def quantize_per_tensor(a: Args) -> Iterator[Dispatch]:
 def dequantize_per_tensor(a: Args) -> Iterator[Dispatch]:
     """y = float32(x − zero_point) · scale."""
     x: Layout = a.x.layout
-    yield Dispatch(
-        "dequantize",
-        {"x": a.x.id, "y": a.out.id},
-        {**_layout_params(x), "scale": f32(a.scale), "zero_point": a.zero_point},
-        threads=x.words,
-    )
+    bind, numbers = {"x": a.x.id, "y": a.out.id}, numel(a.S)
+    params = {"scale": f32(a.scale), "zero_point": a.zero_point}
+    if x.plain and numbers % 4 == 0:
+        yield Dispatch("dequantize_flat", bind, {"words": numbers // 4, **params}, threads=numbers // 4)
+    else:
+        yield Dispatch("dequantize", bind, {**_layout_params(x), **params}, threads=x.words)
 
 
 def relayout(source: int, x: Layout, target: int, y: Layout, node: str) -> Dispatch:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from webq8.dtypes import cast
 from webq8.errors import FormatError, LimitError, Problem, Unsupported, Webq8Error
-from webq8.ir import Alias, Dispatch, ListRef, Tensor, Value
+from webq8.ir import Alias, Dispatch, Limits, ListRef, Tensor, Value
 from webq8.layout import Layout, LayoutName, layout
 
 __all__ = [
@@ -389,14 +389,15 @@ def bind(
     layouts: Mapping[int, LayoutName] | None = None,
     with_out: bool = True,
     clamp: tuple[int, int] = (-128, 127),
+    limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> tuple[Args | None, list[Problem]]:
     """Matches the arguments of a call against its op's declaration: the arguments by name, or what is wrong with them.
 
-    `clamp` is the call's, handed on as `a.clamp`. `layouts` gives the layout each id is bound in. Without `with_out`,
-    `given` lacks the output, so the arguments do.
+    `clamp` is the call's and `limits` the device's, handed on as `a.clamp` and `a.limits`. `layouts` gives the layout
+    each id is bound in. Without `with_out`, `given` lacks the output, so the arguments do.
     """
     binder = _Binder(spec, node, layouts or {})
-    binder.letters["clamp"] = clamp
+    binder.letters |= {"clamp": clamp, "limits": limits}
     return binder.bind(given, [n for n in spec.args if with_out or n != "out"])
 
 

@@ -5,6 +5,7 @@ module a family of ops, as in handlers; a function takes the op's arguments with
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ import numpy.typing as npt
 from webq8.handlers import REGISTRY
 from webq8.handlers.registry import Args, Operand, arguments, bind
 from webq8.ir import Graph, Tensor
-from webq8.rewrite import simplify
+from webq8.rewrite import MOVING_OPS, reads, short_name, simplify
 
-__all__ = ["Array", "Result", "reference", "run_graph"]
+__all__ = ["Array", "Result", "fold_constants", "reference", "run_graph"]
 
 Array = npt.NDArray[Any]
 Result = Array | tuple[Array, ...]  # a tuple for several outputs
@@ -44,6 +45,29 @@ def run_graph(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
             assert (array.shape, array.dtype) == (out.shape, np.dtype(out.tensor.dtype)), call.op
             arrays[out.id] = array
     return [arrays[i] for i in graph.outputs]
+
+
+# ops whose results have the same bytes wherever they are computed
+_EXACT = {*MOVING_OPS, "_to_dim_order_copy", "_to_copy", "_clone_dim_order", "full", "scalar_tensor", "zeros", "ones"}
+
+
+def fold_constants(graph: Graph) -> Graph:
+    """Computes moves and conversions of constants now, once."""
+    values, calls = list(graph.values), []
+    for call in graph.calls:
+        arrays = {i: values[i] for i in reads(graph, call) if i >= 0}
+        outs = [i for i in call.args[-1:] if isinstance(values[i], Tensor)]
+        if (
+            not outs
+            or short_name(call) not in _EXACT
+            or any(isinstance(v, Tensor) and v.data is None for v in arrays.values())
+        ):
+            calls.append(call)
+            continue
+        part = Graph(tuple(values), (call,), (), tuple(outs))
+        [array] = run_graph(part, [])
+        values[outs[0]] = Tensor(array.shape, str(array.dtype), memoryview(array.tobytes()))
+    return replace(graph, values=tuple(values), calls=tuple(calls))
 
 
 def reference(*names: str) -> Callable[[Callable[[Args], Result]], Callable[[Args], Result]]:

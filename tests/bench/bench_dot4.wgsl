@@ -1,0 +1,33 @@
+// The ceiling of dot4I8Packed: sixteen chains of it in registers, nothing read or written on the way.
+
+struct Params {
+  rounds: u32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<u32>;
+@group(0) @binding(1) var<storage, read_write> y: array<u32>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(256)
+fn main(
+  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
+) {
+  let a = vec4<u32>(x[local % 64u]) + vec4<u32>(0u, 1u, 2u, 3u);
+  let b = a + vec4<u32>(4u);
+  let c = a + vec4<u32>(8u);
+  let d = a + vec4<u32>(12u);
+  var p = vec4<i32>();
+  var q = vec4<i32>();
+  var r = vec4<i32>();
+  var s = vec4<i32>();
+  for (var i = 0u; i < params.rounds; i++) {
+    p += vec4<i32>(dot4(a.x, i), dot4(a.y, i), dot4(a.z, i), dot4(a.w, i));
+    q += vec4<i32>(dot4(b.x, i), dot4(b.y, i), dot4(b.z, i), dot4(b.w, i));
+    r += vec4<i32>(dot4(c.x, i), dot4(c.y, i), dot4(c.z, i), dot4(c.w, i));
+    s += vec4<i32>(dot4(d.x, i), dot4(d.y, i), dot4(d.z, i), dot4(d.w, i));
+  }
+  let total = p + q + r + s;
+  if (total.x + total.y + total.z + total.w == 12345) {
+    y[local % 64u] = 1u;
+  }
+}

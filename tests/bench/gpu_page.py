@@ -1,0 +1,280 @@
+"""What gpu_page.js runs on a machine with a real GPU: correctness of every op case, ceilings, kernels, networks.
+
+Each figure is the median of batches of at least 15 ms, after the card was kept busy: idle, it clocks far lower.
+"""
+
+import io
+import json
+import time
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import numpy as np
+import webq8
+from webq8 import gpu, ops
+from webq8.handlers.registry import I8, REGISTRY, op
+from webq8.handlers.tuning import TileShape
+from webq8.ir import Call, Dispatch, Graph, Method, Program, Tensor
+from webq8.paths import resource_dir
+from webq8.runtime import compile_program, drive
+
+BATCH_MS, BATCHES = 15, 5
+SUBMIT_MS = 15  # what a submit and its answer cost; batches are so long that it hardly counts
+
+
+async def main(query: str) -> str:
+    wanted = parse_qs(query).get("parts", ["ceilings,linear"])[0].split(",")
+    device = await gpu.device()
+    for shader in Path(__file__).parent.glob("bench_*.wgsl"):
+        (resource_dir("wgsl") / shader.name).write_text(shader.read_text())
+    found = {"adapter": str(device.adapter), "packed_dot": device.packed_dot, "live": gpu.live()}
+    if not device.adapter.software:
+        await warm_up()
+    for part in wanted:
+        start = time.perf_counter()
+        found[part] = await PARTS[part]()
+        found[f"{part} s"] = round(time.perf_counter() - start, 1)
+    return json.dumps(found)
+
+
+async def warm_up() -> None:
+    program = await single("et_vk.q8ta_linear.default", *linear(2048, 2048, 2048))
+    await device_ms(program, milliseconds=500)
+    program.close()
+
+
+async def device_ms(program, milliseconds: float = BATCH_MS) -> float:
+    """Median milliseconds of a run on the device, many of them in one pass."""
+    replay, repeats = program._loaded.replays["forward"], 4
+    while await replay.deviceTime(repeats) * repeats < milliseconds + SUBMIT_MS:
+        repeats *= 2
+    return sorted([await replay.deviceTime(repeats) for _ in range(BATCHES)])[BATCHES // 2]
+
+
+async def single(name: str, x, args, out) -> "webq8.Program":
+    """A program of one call; its output has shape `out[0]` and dtype `out[1]`."""
+    values = [Tensor(tuple(x.shape), str(x.dtype))]
+    for v in args:
+        if isinstance(v, np.ndarray):
+            v = Tensor(tuple(v.shape), str(v.dtype), memoryview(v.tobytes()))
+        values.append(v)
+    values.append(Tensor(*out))
+    call = Call(name, tuple(range(len(values))), name)
+    graph = Graph(tuple(values), (call,), (0,), (len(values) - 1,))
+    return await compile_program(Program({"forward": Method("forward", graph)}), name)
+
+
+def int8(*shape):
+    return np.random.default_rng(1).integers(-128, 128, shape, np.int8)
+
+
+def linear(m, n, k):
+    scales, bias = np.full(n, 0.01, np.float32), np.zeros(n, np.float32)
+    return int8(m, k), (0.02, 3, int8(n, k), None, scales, 1.5, -4, bias, "none"), ((m, n), "int8")
+
+
+def conv(n, ic, oc, size, kernel, stride=1, name="q8ta_conv2d"):
+    pad = kernel // 2
+    out = (size + 2 * pad - kernel) // stride + 1
+    weight = int8(kernel, kernel, oc) if name == "q8ta_conv2d_dw" else int8(oc, kernel * kernel * ic)
+    scales, groups = np.full(oc, 0.01, np.float32), ic if name == "q8ta_conv2d_dw" else 1
+    geometry = ((kernel,) * 2, (stride,) * 2, (pad,) * 2, (1, 1), groups, "none")
+    args = (0.02, 3, weight, None, scales, 1.5, -4, np.zeros(oc, np.float32), *geometry)
+    return int8(n, ic, size, size), args, ((n, oc, out, out), "int8")
+
+
+# --- parts
+
+
+async def correctness():
+    """Every case against the reference: which differ, and by how much (a fused multiply-add may cost one)."""
+    from cases import CASES
+
+    worst, wrong = {}, []
+    for case in CASES:
+        tensors = [getattr(ops, case.op)(*case.args()) for _ in range(2)]
+        pairs = zip(*(t if isinstance(t, tuple) else (t,) for t in tensors), strict=True)
+        for ours, reference in pairs:
+            got, want = await ours.numpy(), drive(reference.numpy("cpu"))
+            if got.dtype == np.int8:
+                apart = np.abs(got.astype(int) - want).max(initial=0)
+                worst[case.op] = max(worst.get(case.op, 0), int(apart))
+                if apart > 1:
+                    wrong.append(case.id)
+            elif not np.allclose(got, want, max(case.rtol, 1e-6), max(case.atol, 1e-6), equal_nan=True):
+                wrong.append(case.id)
+    ops.close()
+    return {"cases": len(CASES), "wrong": wrong, "apart by one": [name for name, w in worst.items() if w]}
+
+
+async def timed(name, problem):
+    program = await single(name, *problem)
+    steps = program._plans["forward"].steps
+    leave_out_relayouts(program._loaded.replays["forward"], steps)
+    kernels = [s.kernel for s in steps if s.kernel != "relayout"]
+    ms = await device_ms(program)
+    program.close()
+    return ms, kernels
+
+
+def leave_out_relayouts(replay, steps) -> None:
+    """Inputs and outputs of a program are row-major; within a network no such step is needed."""
+    kept = [i for i, step in enumerate(steps) if step.kernel != "relayout"]
+    replay.grids = gpu._object([n for i in kept for n in steps[i].grid])
+    replay.pipelines = gpu._object([replay.pipelines[i] for i in kept])
+    replay.groups = gpu._object([replay.groups[i] for i in kept])
+
+
+async def linears():
+    rows = {}
+    for m, n, k in ((4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 4864, 896), (1000, 1003, 1001)):
+        ms, kernels = await timed("et_vk.q8ta_linear.default", linear(m, n, k))
+        rows[f"{m}x{n}x{k}"] = {"ms": ms, "TOPS": 2e-9 * m * n * k / ms, "kernels": kernels}
+    ms, kernels = await timed("et_vk.q8ta_linear_gemv.default", linear(1, 8192, 8192))
+    rows["gemv 8192x8192"] = {"ms": ms, "GB/s": 8192 * 8192e-6 / ms, "kernels": kernels}
+    return rows
+
+
+async def sweep():
+    """Every shape of tile for a few problems: what tuning.py was written from."""
+    from webq8.handlers import linear as module
+
+    rows, chosen = {}, module.tile_shape
+    problems = ((4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 4864, 896), (392, 512, 4608))
+    for m, n, k in (*problems, (49, 512, 4608), (196, 384, 64), (3136, 64, 576), (784, 128, 1152), (49, 160, 960)):
+        for thread_rows in (8, 16):
+            for slices in (1, 2, 4, 8):
+                if (slices > 1 and m > 1024) or k < slices * 128:
+                    continue
+                module.tile_shape = lambda *_, t=thread_rows, s=slices: TileShape(t, s)
+                ms, _ = await timed("et_vk.q8ta_linear.default", linear(m, n, k))
+                rows[f"{m}x{n}x{k} rows {thread_rows} slices {slices}"] = (
+                    f"{ms:.4f} ms {2e-9 * m * n * k / ms:.1f} TOPS"
+                )
+    module.tile_shape = chosen
+    return rows
+
+
+async def convs():
+    rows = {}
+    for n, ic, oc, size, kernel, name in (
+        (8, 64, 64, 56, 3, "q8ta_conv2d"),
+        (8, 128, 128, 28, 3, "q8ta_conv2d"),
+        (8, 256, 256, 14, 3, "q8ta_conv2d"),
+        (8, 512, 512, 7, 3, "q8ta_conv2d"),
+        (8, 256, 64, 56, 1, "q8ta_conv2d_pw"),
+        (8, 960, 160, 7, 1, "q8ta_conv2d_pw"),
+        (1, 512, 512, 7, 3, "q8ta_conv2d"),
+    ):
+        ms, kernels = await timed(f"et_vk.{name}.default", conv(n, ic, oc, size, kernel, name=name))
+        flat, _ = await timed("et_vk.q8ta_linear.default", linear(n * size * size, oc, kernel * kernel * ic))
+        tops = 2e-9 * n * size * size * oc * kernel * kernel * ic / ms
+        rows[f"{kernel}x{kernel} {ic}-{oc} at {size} x{n}"] = {
+            "ms": ms,
+            "TOPS": tops,
+            "of linear": flat / ms,
+            "kernels": kernels,
+        }
+    for stride in (1, 2):
+        n = 112
+        problem = conv(n, 192, 192, 56, 3, stride, "q8ta_conv2d_dw")
+        ms, kernels = await timed("et_vk.q8ta_conv2d_dw.default", problem)
+        moved = n * 192 * 56 * 56 * (1 + 1 / stride**2)
+        rows[f"depthwise 192 at 56 s{stride} x{n}"] = {"ms": ms, "GB/s": moved * 1e-6 / ms, "kernels": kernels}
+    return rows
+
+
+async def elementwise():
+    n, rows = 2**26, {}
+    x = np.zeros(n, np.float32)
+    quantize = (0.05, 0, -128, 127, None)
+    for name, full, data, args, dtype, moved in (
+        ("quantize", "quantized_decomposed.quantize_per_tensor.default", x, quantize, "int8", 5),
+        (
+            "dequantize",
+            "quantized_decomposed.dequantize_per_tensor.default",
+            x.astype(np.int8),
+            (*quantize, None),
+            "float32",
+            5,
+        ),
+        (
+            "add",
+            "et_vk.q8ta_add.default",
+            x.astype(np.int8),
+            (x.astype(np.int8), 0.1, 0, 0.1, 0, 0.1, 0, 1.0),
+            "int8",
+            3,
+        ),
+    ):
+        shape = (n // 4096, 4096)
+        args = tuple(a.reshape(shape) if isinstance(a, np.ndarray) else a for a in args)
+        ms, kernels = await timed(full, (data.reshape(shape), args, (shape, dtype)))
+        rows[name] = {"ms": ms, "GB/s": moved * n * 1e-6 / ms, "kernels": kernels}
+    return rows
+
+
+async def networks():
+    rows = {}
+    for name in ("mobilenet_v2", "resnet18"):
+        program = await webq8.load(f"networks/{name}.pte")
+        golden = np.load(io.BytesIO(await gpu.fetch(f"networks/{name}.npz", lambda *_: None)))
+        x, want = golden["in0"][:1], golden["out0"][0].astype(float)
+        got = (await program(x))[0].astype(float)
+        times = []
+        for _ in range(50):
+            start = time.perf_counter()
+            await program(x)
+            times.append((time.perf_counter() - start) * 1e3)
+        digit = await webq8.load("models/classifier.pte")
+        zeros, floor = np.zeros((1, 64), np.float32), []
+        for _ in range(50):
+            start = time.perf_counter()
+            await digit(zeros)
+            floor.append((time.perf_counter() - start) * 1e3)
+        rows[name] = {
+            "digit numpy to numpy ms": sorted(floor)[25],
+            "cosine": got @ want / np.linalg.norm(got) / np.linalg.norm(want),
+            "back to back ms": await device_ms(program),
+            "numpy to numpy ms": sorted(times)[25],
+            "dispatches": program.dispatches(),
+            "load": program.load_ms,
+            "encode us": program._loaded.replays["forward"].encodingTime(200) / 1e3,
+        }
+        program.close()
+    return rows
+
+
+async def ceilings():
+    """dot4I8Packed with everything in registers, and a copy: what kernels are held against."""
+
+    @op("bench.dot4.default", x=I8("*S", "rows"), out=I8("*S", "rows"))
+    def dot4(a):
+        """Registers only."""
+        yield Dispatch("bench_dot4", {"x": a.x.id, "y": a.out.id}, {"rounds": 2048}, threads=132 * 2048 * 4)
+
+    @op("bench.copy.default", x=I8("*S", "rows"), out=I8("*S", "rows"))
+    def copy(a):
+        """A copy."""
+        words = a.out.layout.words // 4
+        yield Dispatch("bench_copy", {"x": a.x.id, "y": a.out.id}, {"words": words}, threads=words)
+
+    ms, _ = await timed("bench.dot4.default", (int8(1, 1024), (), ((1, 1024), "int8")))
+    tops = 132 * 2048 * 4 * 2048 * 16 * 8e-9 / ms
+    n = 2**28
+    copied, _ = await timed(
+        "bench.copy.default", (np.zeros((n // 4096, 4096), np.int8), (), ((n // 4096, 4096), "int8"))
+    )
+    del REGISTRY["bench.dot4.default"], REGISTRY["bench.copy.default"]
+    return {"dot4 TOPS": tops, "copy GB/s": 2 * n * 1e-6 / copied}
+
+
+PARTS = {
+    "correctness": correctness,
+    "ceilings": ceilings,
+    "linear": linears,
+    "sweep": sweep,
+    "conv": convs,
+    "elementwise": elementwise,
+    "networks": networks,
+}

@@ -1,0 +1,21 @@
+// int8 to float32 where both lie in the same order without gaps; one thread 4 elements, so that stores are side by side.
+
+struct Params {
+  words: u32,
+  scale: f32,
+  zero_point: i32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<u32>;
+@group(0) @binding(1) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+@compute @workgroup_size(256)
+fn main(
+  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
+) {
+  let i = flat_workgroup(id, grid) * 256u + local;
+  if (i < params.words) {
+    y[i] = vec4<f32>(unpack(x[i]) - params.zero_point) * params.scale;
+  }
+}

@@ -1,0 +1,217 @@
+// Matrix products with a tile in workgroup memory, and convolutions as such: rows of x are the pixels of y, gathered tap by
+// tap. A thread makes 8 × 8 results; a workgroup 8·thread_rows × 64, in steps of 32 bytes of K.
+//
+// Workgroup memory is [16 bytes of K][row] of vec4, and threads deal rows out in strides, so that neighbours read
+// neighbouring vec4s. Columns lie there in the order (column % 4, column / 4): a thread owns four consecutive columns, which
+// make a word of y, and its neighbours still read side by side. Accumulators are named: arrays cost several times as much.
+
+override thread_rows: u32 = 16u;
+override threads: u32 = 128u;
+override convolution: bool = false;
+override partial_sums: bool = false;
+
+struct Params {
+  rows: u32,
+  n_words: u32,
+  tiles_n: u32,
+  tiles: u32,
+  slice_steps: u32,
+  y_stride: u32,
+  k_steps: u32,
+  x_zero_point: i32,
+  x_scale: f32,
+  inv_y_scale: f32,
+  y_zero_point: i32,
+  activation_min: f32,
+  y_min: f32,
+  y_max: f32,
+  channel_steps: u32,
+  y_height: u32,
+  y_width: u32,
+  x_height: u32,
+  x_width: u32,
+  kernel_width: u32,
+  stride_height: u32,
+  stride_width: u32,
+  pad_height: u32,
+  pad_width: u32,
+  dilation_height: u32,
+  dilation_width: u32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> sums: array<vec4<i32>>;
+@group(0) @binding(3) var<storage, read> channel: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> y: array<u32>;
+@group(0) @binding(5) var<uniform> params: Params;
+
+var<workgroup> x_tile: array<vec4<u32>, thread_rows * 16u>;
+var<workgroup> w_tile: array<vec4<u32>, 128>;
+
+// 16 bytes of K of a row; outside of a map x is its zero point.
+fn load_x(row: u32, step: u32) -> vec4<u32> {
+  if (step >= params.k_steps) {
+    return vec4<u32>(0u);
+  }
+  if (!convolution) {
+    return x[row * params.k_steps + step];
+  }
+  let tap = step / params.channel_steps;
+  let pixel = row % (params.y_width * params.y_height);
+  let h = i32(pixel / params.y_width * params.stride_height + tap / params.kernel_width * params.dilation_height)
+    - i32(params.pad_height);
+  let v = i32(pixel % params.y_width * params.stride_width + tap % params.kernel_width * params.dilation_width)
+    - i32(params.pad_width);
+  if (h < 0 || h >= i32(params.x_height) || v < 0 || v >= i32(params.x_width)) {
+    return vec4<u32>(u32(params.x_zero_point & 255) * 0x01010101u);
+  }
+  let image = row / (params.y_width * params.y_height);
+  return x[((image * params.x_height + u32(h)) * params.x_width + u32(v)) * params.channel_steps
+    + step % params.channel_steps];
+}
+
+fn load_w(column: u32, step: u32) -> vec4<u32> {
+  return select(vec4<u32>(0u), weight[min(column, 4u * params.n_words - 1u) * params.k_steps + step], step < params.k_steps);
+}
+
+// A result; of one slice of K, where wgsl/gemm_finish.wgsl adds them up.
+fn store(slice: u32, row: u32, word: u32, acc: vec4<i32>) {
+  if (row >= params.rows || word >= params.n_words) {
+    return;
+  }
+  if (partial_sums) {
+    let at = ((slice * params.rows + row) * params.n_words + word) * 4u;
+    y[at] = bitcast<u32>(acc.x);
+    y[at + 1u] = bitcast<u32>(acc.y);
+    y[at + 2u] = bitcast<u32>(acc.z);
+    y[at + 3u] = bitcast<u32>(acc.w);
+  } else {
+    y[row * params.y_stride + word] = requantize(
+      acc - params.x_zero_point * sums[word], params.x_scale, channel[2u * word], channel[2u * word + 1u],
+      params.activation_min, params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max);
+  }
+}
+
+fn four(a: vec4<u32>, w0: vec4<u32>, w1: vec4<u32>, w2: vec4<u32>, w3: vec4<u32>) -> vec4<i32> {
+  return vec4<i32>(dot16(a, w0), dot16(a, w1), dot16(a, w2), dot16(a, w3));
+}
+
+@compute @workgroup_size(threads)
+fn main(
+  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
+) {
+  let workgroup = flat_workgroup(id, grid);
+  let slice = workgroup / params.tiles;
+  let tile = workgroup % params.tiles;
+  let first_step = slice * params.slice_steps;
+  let end = min(first_step + params.slice_steps, params.k_steps);
+  let tile_rows = 8u * thread_rows;
+  let first_row = tile / params.tiles_n * tile_rows;
+  let first_column = tile % params.tiles_n * 64u;
+  let tx = local % 8u;
+  let ty = local / 8u;
+  let last = params.rows - 1u;
+
+  // what this thread brings to the tile: two pieces of x, and of w one (or two, where threads are few)
+  let half = local % 2u;
+  let row_a = min(first_row + local / 2u, last);
+  let row_b = min(first_row + local / 2u + tile_rows / 2u, last);
+  let column = local / 2u;
+  let spot = half * 64u + column % 4u * 16u + column / 4u;
+  var next_a = load_x(row_a, first_step + half);
+  var next_b = load_x(row_b, first_step + half);
+  var next_w = load_w(first_column + column, first_step + half);
+  var next_v = vec4<u32>(0u);
+  if (threads < 128u) {
+    next_v = load_w(first_column + column + 32u, first_step + half);
+  }
+
+  var p0 = vec4<i32>();
+  var p1 = vec4<i32>();
+  var p2 = vec4<i32>();
+  var p3 = vec4<i32>();
+  var p4 = vec4<i32>();
+  var p5 = vec4<i32>();
+  var p6 = vec4<i32>();
+  var p7 = vec4<i32>();
+  var q0 = vec4<i32>();
+  var q1 = vec4<i32>();
+  var q2 = vec4<i32>();
+  var q3 = vec4<i32>();
+  var q4 = vec4<i32>();
+  var q5 = vec4<i32>();
+  var q6 = vec4<i32>();
+  var q7 = vec4<i32>();
+  for (var k = first_step; k < end; k += 2u) {
+    workgroupBarrier();
+    x_tile[half * tile_rows + local / 2u] = next_a;
+    x_tile[half * tile_rows + local / 2u + tile_rows / 2u] = next_b;
+    w_tile[spot] = next_w;
+    if (threads < 128u) {
+      w_tile[spot + 8u] = next_v;
+    }
+    workgroupBarrier();
+    let ahead = k + 2u + half;
+    next_a = load_x(row_a, ahead);
+    next_b = load_x(row_b, ahead);
+    next_w = load_w(first_column + column, ahead);
+    if (threads < 128u) {
+      next_v = load_w(first_column + column + 32u, ahead);
+    }
+    for (var c = 0u; c < 2u; c++) {
+      let at = c * tile_rows + ty;
+      let a0 = x_tile[at];
+      let a1 = x_tile[at + thread_rows];
+      let a2 = x_tile[at + 2u * thread_rows];
+      let a3 = x_tile[at + 3u * thread_rows];
+      let a4 = x_tile[at + 4u * thread_rows];
+      let a5 = x_tile[at + 5u * thread_rows];
+      let a6 = x_tile[at + 6u * thread_rows];
+      let a7 = x_tile[at + 7u * thread_rows];
+      let w = c * 64u + tx;
+      var w0 = w_tile[w];
+      var w1 = w_tile[w + 16u];
+      var w2 = w_tile[w + 32u];
+      var w3 = w_tile[w + 48u];
+      p0 += four(a0, w0, w1, w2, w3);
+      p1 += four(a1, w0, w1, w2, w3);
+      p2 += four(a2, w0, w1, w2, w3);
+      p3 += four(a3, w0, w1, w2, w3);
+      p4 += four(a4, w0, w1, w2, w3);
+      p5 += four(a5, w0, w1, w2, w3);
+      p6 += four(a6, w0, w1, w2, w3);
+      p7 += four(a7, w0, w1, w2, w3);
+      w0 = w_tile[w + 8u];
+      w1 = w_tile[w + 24u];
+      w2 = w_tile[w + 40u];
+      w3 = w_tile[w + 56u];
+      q0 += four(a0, w0, w1, w2, w3);
+      q1 += four(a1, w0, w1, w2, w3);
+      q2 += four(a2, w0, w1, w2, w3);
+      q3 += four(a3, w0, w1, w2, w3);
+      q4 += four(a4, w0, w1, w2, w3);
+      q5 += four(a5, w0, w1, w2, w3);
+      q6 += four(a6, w0, w1, w2, w3);
+      q7 += four(a7, w0, w1, w2, w3);
+    }
+  }
+  let row = first_row + ty;
+  let word = first_column / 4u + tx;
+  store(slice, row, word, p0);
+  store(slice, row + thread_rows, word, p1);
+  store(slice, row + 2u * thread_rows, word, p2);
+  store(slice, row + 3u * thread_rows, word, p3);
+  store(slice, row + 4u * thread_rows, word, p4);
+  store(slice, row + 5u * thread_rows, word, p5);
+  store(slice, row + 6u * thread_rows, word, p6);
+  store(slice, row + 7u * thread_rows, word, p7);
+  store(slice, row, word + 8u, q0);
+  store(slice, row + thread_rows, word + 8u, q1);
+  store(slice, row + 2u * thread_rows, word + 8u, q2);
+  store(slice, row + 3u * thread_rows, word + 8u, q3);
+  store(slice, row + 4u * thread_rows, word + 8u, q4);
+  store(slice, row + 5u * thread_rows, word + 8u, q5);
+  store(slice, row + 6u * thread_rows, word + 8u, q6);
+  store(slice, row + 7u * thread_rows, word + 8u, q7);
+}

@@ -87,13 +87,13 @@ fn main(
         let w2 = weight[w + 2u * row];
         let w3 = weight[w + 3u * row];
         let a0 = select(vec4<u32>(0u), x[base.x + c], inside.x);
-        acc0 += vec4<i32>(dot16(a0, w0), dot16(a0, w1), dot16(a0, w2), dot16(a0, w3));
+        acc0 = four16(acc0, a0, w0, w1, w2, w3);
         let a1 = select(vec4<u32>(0u), x[base.y + c], inside.y);
-        acc1 += vec4<i32>(dot16(a1, w0), dot16(a1, w1), dot16(a1, w2), dot16(a1, w3));
+        acc1 = four16(acc1, a1, w0, w1, w2, w3);
         let a2 = select(vec4<u32>(0u), x[base.z + c], inside.z);
-        acc2 += vec4<i32>(dot16(a2, w0), dot16(a2, w1), dot16(a2, w2), dot16(a2, w3));
+        acc2 = four16(acc2, a2, w0, w1, w2, w3);
         let a3 = select(vec4<u32>(0u), x[base.w + c], inside.w);
-        acc3 += vec4<i32>(dot16(a3, w0), dot16(a3, w1), dot16(a3, w2), dot16(a3, w3));
+        acc3 = four16(acc3, a3, w0, w1, w2, w3);
         w++;
       }
     }

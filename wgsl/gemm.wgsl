@@ -93,10 +93,6 @@ fn store(slice: u32, row: u32, word: u32, acc: vec4<i32>) {
   }
 }
 
-fn four(a: vec4<u32>, w0: vec4<u32>, w1: vec4<u32>, w2: vec4<u32>, w3: vec4<u32>) -> vec4<i32> {
-  return vec4<i32>(dot16(a, w0), dot16(a, w1), dot16(a, w2), dot16(a, w3));
-}
-
 @compute @workgroup_size(threads)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
@@ -174,26 +170,26 @@ fn main(
       var w1 = w_tile[w + 16u];
       var w2 = w_tile[w + 32u];
       var w3 = w_tile[w + 48u];
-      p0 += four(a0, w0, w1, w2, w3);
-      p1 += four(a1, w0, w1, w2, w3);
-      p2 += four(a2, w0, w1, w2, w3);
-      p3 += four(a3, w0, w1, w2, w3);
-      p4 += four(a4, w0, w1, w2, w3);
-      p5 += four(a5, w0, w1, w2, w3);
-      p6 += four(a6, w0, w1, w2, w3);
-      p7 += four(a7, w0, w1, w2, w3);
+      p0 = four16(p0, a0, w0, w1, w2, w3);
+      p1 = four16(p1, a1, w0, w1, w2, w3);
+      p2 = four16(p2, a2, w0, w1, w2, w3);
+      p3 = four16(p3, a3, w0, w1, w2, w3);
+      p4 = four16(p4, a4, w0, w1, w2, w3);
+      p5 = four16(p5, a5, w0, w1, w2, w3);
+      p6 = four16(p6, a6, w0, w1, w2, w3);
+      p7 = four16(p7, a7, w0, w1, w2, w3);
       w0 = w_tile[w + 8u];
       w1 = w_tile[w + 24u];
       w2 = w_tile[w + 40u];
       w3 = w_tile[w + 56u];
-      q0 += four(a0, w0, w1, w2, w3);
-      q1 += four(a1, w0, w1, w2, w3);
-      q2 += four(a2, w0, w1, w2, w3);
-      q3 += four(a3, w0, w1, w2, w3);
-      q4 += four(a4, w0, w1, w2, w3);
-      q5 += four(a5, w0, w1, w2, w3);
-      q6 += four(a6, w0, w1, w2, w3);
-      q7 += four(a7, w0, w1, w2, w3);
+      q0 = four16(q0, a0, w0, w1, w2, w3);
+      q1 = four16(q1, a1, w0, w1, w2, w3);
+      q2 = four16(q2, a2, w0, w1, w2, w3);
+      q3 = four16(q3, a3, w0, w1, w2, w3);
+      q4 = four16(q4, a4, w0, w1, w2, w3);
+      q5 = four16(q5, a5, w0, w1, w2, w3);
+      q6 = four16(q6, a6, w0, w1, w2, w3);
+      q7 = four16(q7, a7, w0, w1, w2, w3);
     }
   }
   let row = first_row + ty;

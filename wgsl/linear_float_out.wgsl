@@ -30,9 +30,7 @@ fn main(
   for (var k = 0u; k < params.k_steps; k++) {
     let a = x[row * params.k_steps + k];
     let w = word * 4u * params.k_steps + k;
-    acc += vec4<i32>(
-      dot16(a, weight[w]), dot16(a, weight[w + params.k_steps]),
-      dot16(a, weight[w + 2u * params.k_steps]), dot16(a, weight[w + 3u * params.k_steps]));
+    acc = four16(acc, a, weight[w], weight[w + params.k_steps], weight[w + 2u * params.k_steps], weight[w + 3u * params.k_steps]);
   }
   acc -= params.x_zero_point * sums[word];
   let v = vec4<f32>(acc) * params.x_scale * channel[2u * word] + channel[2u * word + 1u];

@@ -33,9 +33,7 @@ fn main(
     for (var k = local % lanes; k < params.k_steps; k += lanes) {
       let a = x[k];
       let w = word * 4u * params.k_steps + k;
-      acc += vec4<i32>(
-        dot16(a, weight[w]), dot16(a, weight[w + params.k_steps]),
-        dot16(a, weight[w + 2u * params.k_steps]), dot16(a, weight[w + 3u * params.k_steps]));
+      acc = four16(acc, a, weight[w], weight[w + params.k_steps], weight[w + 2u * params.k_steps], weight[w + 3u * params.k_steps]);
     }
   }
   partial[local] = acc;

@@ -35,9 +35,14 @@ fn pack(q: vec4<i32>) -> u32 {
   return b.x | b.y | b.z | b.w;
 }
 
-// Products of 16 int8 pairs, summed.
-fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
-  return dot4(a.x, b.x) + dot4(a.y, b.y) + dot4(a.z, b.z) + dot4(a.w, b.w);
+// Products of 16 int8 pairs, added to `acc` one after another: GPUs have an instruction for a dot product plus a number.
+fn dot16(acc: i32, a: vec4<u32>, b: vec4<u32>) -> i32 {
+  return dot4(a.w, b.w) + (dot4(a.z, b.z) + (dot4(a.y, b.y) + (dot4(a.x, b.x) + acc)));
+}
+
+// Of four rows of b.
+fn four16(acc: vec4<i32>, a: vec4<u32>, b0: vec4<u32>, b1: vec4<u32>, b2: vec4<u32>, b3: vec4<u32>) -> vec4<i32> {
+  return vec4<i32>(dot16(acc.x, a, b0), dot16(acc.y, a, b1), dot16(acc.z, a, b2), dot16(acc.w, a, b3));
 }
 
 // Four accumulators to four int8. The clamp comes before the conversion: f32 to i32 saturates, so a zero point added

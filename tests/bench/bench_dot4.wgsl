@@ -21,10 +21,12 @@ fn main(
   var r = vec4<i32>();
   var s = vec4<i32>();
   for (var i = 0u; i < params.rounds; i++) {
-    p += vec4<i32>(dot4(a.x, i), dot4(a.y, i), dot4(a.z, i), dot4(a.w, i));
-    q += vec4<i32>(dot4(b.x, i), dot4(b.y, i), dot4(b.z, i), dot4(b.w, i));
-    r += vec4<i32>(dot4(c.x, i), dot4(c.y, i), dot4(c.z, i), dot4(c.w, i));
-    s += vec4<i32>(dot4(d.x, i), dot4(d.y, i), dot4(d.z, i), dot4(d.w, i));
+    // each chain takes four in a row, as the kernels' do; no two products are the same
+    let w = vec4<u32>(i, ~i, i << 1u, i ^ 85u);
+    p = four16(p, w, a, b, c, d);
+    q = four16(q, w.yzwx, a, b, c, d);
+    r = four16(r, w.zwxy, a, b, c, d);
+    s = four16(s, w.wxyz, a, b, c, d);
   }
   let total = p + q + r + s;
   if (total.x + total.y + total.z + total.w == 12345) {

@@ -32,3 +32,10 @@ def check_seed(page: PythonPage, seed: int) -> tuple[int, int]:
 def test_seeds(webq8_page: PythonPage, first: int) -> None:
     counts = [check_seed(webq8_page, seed) for seed in range(first, first + BATCH)]
     assert sum(fused for fused, _ in counts) < sum(plain for _, plain in counts)
+
+
+@pytest.mark.usefixtures("gpu_kernels")
+@pytest.mark.parametrize("first", range(200, 260, BATCH))
+def test_seeds_by_kernels_for_gpus(webq8_page: PythonPage, first: int) -> None:
+    for seed in range(first, first + BATCH):
+        check_seed(webq8_page, seed)

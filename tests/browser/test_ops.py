@@ -1,7 +1,5 @@
 """Every row of the op table on the GPU, against the reference, to the bit."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from cases import CASES, Case
@@ -15,15 +13,6 @@ async def run(op, args):
 
     result = getattr(webq8.ops, op)(*args)
     return [await y.buffer() for y in (result if isinstance(result, tuple) else (result,))]
-
-
-async def use_packed_dot(wanted):
-    """Turns `dot4I8Packed` off, as in a browser without that language feature, or back on."""
-    from webq8 import gpu
-
-    device = await gpu.device()
-    before, device.packed_dot = device.packed_dot, wanted
-    return before
 
 
 async def free():
@@ -55,17 +44,19 @@ def test_op(webq8_page: PythonPage, case: Case) -> None:
     compare(got, want, case)
 
 
-@pytest.fixture
-def plain_dot(webq8_page: PythonPage) -> Iterator[None]:
-    assert webq8_page.call(use_packed_dot, False), "this Chromium has dot4I8Packed, so both paths are tested"
-    yield
-    webq8_page.call(use_packed_dot, True)
+INT8 = pytest.mark.parametrize("case", [c for c in CASES if c.op.startswith("q8ta")], ids=lambda case: case.id)
 
 
 @pytest.mark.usefixtures("plain_dot")
-@pytest.mark.parametrize("case", [c for c in CASES if c.op.startswith("q8ta")], ids=lambda case: case.id)
+@INT8
 def test_op_without_packed_dot(webq8_page: PythonPage, case: Case) -> None:
-    compare(webq8_page.call(run, case.op, list(case.args())), expected(case), case)
+    np.testing.assert_array_equal(webq8_page.call(run, case.op, list(case.args())), expected(case))
+
+
+@pytest.mark.usefixtures("gpu_kernels")
+@INT8
+def test_op_by_kernels_for_gpus(webq8_page: PythonPage, case: Case) -> None:
+    np.testing.assert_array_equal(webq8_page.call(run, case.op, list(case.args())), expected(case))
 
 
 def test_every_op_has_cases() -> None:

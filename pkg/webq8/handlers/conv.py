@@ -183,17 +183,18 @@ def conv2d_depthwise(a: Args) -> Iterator[Dispatch]:
 
     x int8 [N, OC, H, W], weight int8 [Kh, Kw, OC], weight_scales and bias float32 [OC]; y int8 [N, OC, OH, OW].
     """
-    taps, words = a.kernel[0] * a.kernel[1], cdiv(a.OC, 4)
+    wide = a.x.layout.padded % 16 == 0
+    taps, words = a.kernel[0] * a.kernel[1], a.x.layout.padded // 4
     yield Dispatch(
-        "conv2d_depthwise",
+        "conv2d_depthwise_wide" if wide else "conv2d_depthwise",
         {
             "x": a.x.id,
             "weight": pack_rows(a.weight.data, taps, a.OC, 1, a.OC, 4 * words),
-            "channel": per_channel(a.weight_scales, a.bias, a.OC),
+            "channel": per_channel(a.weight_scales, a.bias, a.OC, 4 * words),
             "y": a.out.id,
         },
-        {"words": a.N * a.OH * a.OW * words, **_params(a)},
-        threads=a.N * a.OH * a.OW * words,
+        {**_params(a), "words": a.N * a.OH * a.OW * words, "n_words": words},
+        threads=a.N * a.OH * a.OW * words // (4 if wide else 1),
     )
 
 

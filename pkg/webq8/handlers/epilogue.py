@@ -25,12 +25,12 @@ def epilogue_params(a: Args) -> dict[str, int | float]:
     }
 
 
-def per_channel(scales: Operand, bias: Operand | None, channels: int) -> Const:
+def per_channel(scales: Operand, bias: Operand | None, channels: int, padded: int = 0) -> Const:
     """Four scales, then the same channels' four biases (zero without), for each word of four channels.
 
-    Both may be longer than `channels` in the file: the rest is padding.
+    Both may be longer than `channels` in the file: the rest is padding. `padded`: channels to make room for.
     """
-    padded = round_up(channels, 4)
+    padded = max(padded, round_up(channels, 4))
     rows = []
     for operand in (scales, bias):
         row = array("f", operand.data[: 4 * channels].cast("f") if operand and channels else ())

@@ -6,12 +6,12 @@ from webq8.reference.core import fold_constants, run_graph
 __all__ = [
     "conv_float",
     "elementwise",
+    "fold_constants",
     "int8",
     "matmul",
     "norm",
     "pool",
     "reduce",
-    "fold_constants",
     "run_graph",
     "shape",
     "upsample",

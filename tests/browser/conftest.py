@@ -1,0 +1,45 @@
+"""Ways to have the one adapter that is here behave as another."""
+
+from collections.abc import Iterator
+
+import pytest
+from webq8.host import PythonPage
+
+
+async def use_packed_dot(wanted):
+    """Turns `dot4I8Packed` off, as in a browser without that language feature, or back on."""
+    import webq8
+    from webq8 import gpu
+
+    device = await gpu.device()
+    before, device.packed_dot = device.packed_dot, wanted
+    webq8.ops.close()  # programs that were compiled with the other
+    return before
+
+
+async def use_kernels_for_software(wanted):
+    """Chooses kernels as for an adapter that the CPU emulates, or as for a GPU."""
+    from dataclasses import replace
+
+    import webq8
+    from webq8 import gpu
+
+    device = await gpu.device()
+    before, device.limits = device.limits.software, replace(device.limits, software=wanted)
+    webq8.ops.close()  # programs that were planned for the other
+    return before
+
+
+@pytest.fixture
+def plain_dot(webq8_page: PythonPage) -> Iterator[None]:
+    assert webq8_page.call(use_packed_dot, False), "this Chromium has dot4I8Packed, so both paths are tested"
+    yield
+    webq8_page.call(use_packed_dot, True)
+
+
+@pytest.fixture
+def gpu_kernels(webq8_page: PythonPage) -> Iterator[None]:
+    """Plans as for a real GPU: large tiles, K in slices, convolutions as matrix products."""
+    before = webq8_page.call(use_kernels_for_software, False)
+    yield
+    webq8_page.call(use_kernels_for_software, before)

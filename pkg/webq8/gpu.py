@@ -80,7 +80,7 @@ async def _request() -> "Device":
     gpu = getattr(js.navigator, "gpu", None)
     if not gpu:
         raise NoAdapter(
-            "this browser has no WebGPU here; use Chrome or Edge 123 or newer, Safari 26 or Firefox 141, "
+            "this browser has no WebGPU here; use Chrome or Edge 127 or newer, Safari 26 or Firefox 141, "
             "and a page served over https or from localhost"
         )
     adapter = await gpu.requestAdapter(_object({"powerPreference": "high-performance"}))

@@ -17,15 +17,15 @@ async def use_packed_dot(wanted):
     return before
 
 
-async def use_kernels_for_software(wanted):
-    """Chooses kernels as for an adapter that the CPU emulates, or as for a GPU."""
+async def set_limit(name, wanted):
+    """Plans from now on as for a device with another limit; returns what it was."""
     from dataclasses import replace
 
     import webq8
     from webq8 import gpu
 
     device = await gpu.device()
-    before, device.limits = device.limits.software, replace(device.limits, software=wanted)
+    before, device.limits = getattr(device.limits, name), replace(device.limits, **{name: wanted})
     webq8.ops.close()  # programs that were planned for the other
     return before
 
@@ -40,6 +40,14 @@ def plain_dot(webq8_page: PythonPage) -> Iterator[None]:
 @pytest.fixture
 def gpu_kernels(webq8_page: PythonPage) -> Iterator[None]:
     """Plans as for a real GPU: large tiles, K in slices, convolutions as matrix products."""
-    before = webq8_page.call(use_kernels_for_software, False)
+    before = webq8_page.call(set_limit, "software", False)
     yield
-    webq8_page.call(use_kernels_for_software, before)
+    webq8_page.call(set_limit, "software", before)
+
+
+@pytest.fixture
+def narrow_grid(webq8_page: PythonPage) -> Iterator[None]:
+    """Plans as if an axis of a grid ended at 100 workgroups, so that most grids are folded."""
+    before = webq8_page.call(set_limit, "max_compute_workgroups_per_dimension", 100)
+    yield
+    webq8_page.call(set_limit, "max_compute_workgroups_per_dimension", before)

@@ -31,7 +31,7 @@ def _quantize() -> Iterator[Case]:
     yield case("small-scale", lambda rng: float32(rng, 101) * np.float32(1e-30), 1e-32, -1)
     yield case("large-scale", lambda rng: float32(rng, 101) * np.float32(1e30), 1e28, 1)
     yield case("narrow-range", lambda rng: float32(rng, 101) * np.float32(9), 0.05, 0, -127, 100)
-    yield case("two-grid-rows", lambda rng: float32(rng, 7, 600_011), 0.05, 0)
+    yield case("millions", lambda rng: float32(rng, 7, 600_011), 0.05, 0)
 
 
 def _dequantize() -> Iterator[Case]:
@@ -45,6 +45,8 @@ def _dequantize() -> Iterator[Case]:
     every = np.arange(-128, 128, dtype=np.int8)
     for zero_point in ZERO_POINTS:
         yield case(f"every-value-zp{zero_point}", every, 0.1, zero_point)
+    for shape in ((16,), (3, 16), (4, 1)):  # without gaps, so by the flat kernel
+        yield case("flat-" + "x".join(map(str, shape)), lambda rng, shape=shape: int8(rng, *shape))
     yield case("small-scale", every, 2.0**-126)
     yield case("large-scale", every, 2.0**125)
 
@@ -100,6 +102,13 @@ def _linear() -> Iterator[Case]:
         yield case(f"gemv-{n}x{k}", (1,), n, k, op="q8ta_linear_gemv")
         yield case(f"gemv-{n}x{k}-relu", (1,), n, k, op="q8ta_linear_gemv", activation="relu")
     yield case("gemv-many-rows", (5,), 7, 13, op="q8ta_linear_gemv")
+    yield case("gemv-no-bias", (1,), 7, 13, bias=False, op="q8ta_linear_gemv")
+    yield case("gemv-padded-weight", (1,), 7, 13, pad=(3, 1), op="q8ta_linear_gemv")
+    yield case("gemv-empty-sum", (1,), 7, 0, op="q8ta_linear_gemv")
+    for zero_point in (-128, 127):
+        yield case(f"gemv-x-zp{zero_point}", (1,), 7, 37, x_zp=zero_point, op="q8ta_linear_gemv")
+        far = {"y_zp": zero_point, "y_scale": 1e-12}
+        yield case(f"gemv-saturating-zp{zero_point}", (1,), 7, 501, op="q8ta_linear_gemv", **far)
     for lead in ((), (2, 3), (2, 3, 5), (1, 2, 1, 3)):
         yield case(f"batch-{'x'.join(map(str, lead))}", lead, 7, 13)
     yield case("empty-rows", (0,), 7, 13)
@@ -435,6 +444,8 @@ def _float_linear() -> Iterator[Case]:
         ((), 3, 2),
         ((1,), 1, 2),
         ((0,), 4, 6),
+        ((3,), 130, 34),
+        ((2, 1, 2), 5, 100),
     )
     for lead, n, k in sizes:
         for scale in (1.0, 100.0):

@@ -6,8 +6,9 @@ from webq8.dtypes import cdiv
 
 __all__ = ["TileShape", "tile_shape"]
 
-# What keeps a large GPU busy (132 multiprocessors of an H200), and the least steps that are worth a slice of their own.
-_WORKGROUPS, _LEAST_STEPS = 264, 16
+# What keeps a large GPU busy (132 multiprocessors of an H200); the least steps (of 16 bytes of K) that are worth a slice
+# of their own; and the sums that are long enough for slices, which cost a second dispatch.
+_WORKGROUPS, _LEAST_STEPS, _LONG = 264, 16, 64
 
 
 @dataclass(frozen=True)
@@ -22,5 +23,7 @@ def tile_shape(rows: int, tiles_n: int, steps: int) -> TileShape:
     """Large tiles where there are enough of them, else small ones, else K in slices."""
     if cdiv(rows, 128) * tiles_n >= _WORKGROUPS:
         return TileShape(16, 1)
+    if steps < _LONG:
+        return TileShape(8, 1)
     tiles = cdiv(rows, 64) * tiles_n
     return TileShape(8, max(1, min(_WORKGROUPS // max(tiles, 1), steps // _LEAST_STEPS)))

@@ -193,9 +193,9 @@ class Loaded:
             on_shader(done, len(pipelines))
 
         usage = js.GPUBufferUsage
-        constants = await self._buffers(
-            [len(c) for c in program.constants], usage.STORAGE | usage.UNIFORM | usage.COPY_DST
-        )
+        # an output may be a constant, so these are copied from as well
+        constant = usage.STORAGE | usage.UNIFORM | usage.COPY_SRC | usage.COPY_DST
+        constants = await self._buffers([len(c) for c in program.constants], constant)
         for buffer, data in zip(constants, program.constants, strict=True):
             await self.device.guard(_js.write(self.device.raw, buffer, 0, data))
         compiled = {variant: future.result() for variant, future in pipelines.items()}

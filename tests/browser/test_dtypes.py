@@ -43,3 +43,14 @@ def test_refused(webq8_page: PythonPage, dtype: str) -> None:
     b = clone_of(dtype, (3,))
     with pytest.raises(Unsupported, match=rf"aten\.clone\.default: x: expected float32 or .*, got {dtype} \[3\]"):
         webq8_page.call(run_graph_in_page, sendable(b.graph(len(b.values) - 1)), [np.zeros(3, dtype)], None)
+
+
+def test_a_constant_as_output(webq8_page: PythonPage) -> None:
+    b = Builder()
+    b.input((3, 5), "int8")
+    constant = np.arange(10, dtype=np.int8).reshape(2, 5)
+    [got], dispatches = webq8_page.call(
+        run_graph_in_page, sendable(b.graph(b.const(constant))), [np.zeros((3, 5), np.int8)], None
+    )
+    np.testing.assert_array_equal(got, constant)
+    assert dispatches == 0

@@ -99,7 +99,7 @@ def sendable(graph: Graph) -> dict[str, Any]:
         "values": [value(v) for v in graph.values],
         "calls": calls,
         "inputs": list(graph.inputs),
-        "outputs": list(graph.outputs),
+        "outputs": [int(i) for i in graph.outputs],
     }
 
 

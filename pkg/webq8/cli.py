@@ -228,8 +228,9 @@ def _as_text(model: Path, methods: Mapping[str, Any]) -> str:
                 f"    {' '.join(filter(None, (p['node'], p['op'])))}: {p['reason']}" for p in method["unsupported"]
             ]
         else:
+            changes = f"{method['relayouts']} of them to change a layout"
             lines += [
-                f"  can run, in {method['dispatches']} GPU dispatches, {method['relayouts']} of them to change a layout",
+                f"  can run, in {method['dispatches']} GPU dispatches, {changes}",
                 f"  activations take {method['peak_bytes']:,} bytes ({method['live_bytes']:,} are live at once)",
             ]
     return "\n".join(lines)

@@ -6,8 +6,8 @@ from webq8.dtypes import cdiv
 
 __all__ = ["TileShape", "tile_shape"]
 
-# What keeps a large GPU busy (132 multiprocessors of an H200); the least steps (of 16 bytes of K) that are worth a slice
-# of their own; and the sums that are long enough for slices, which cost a second dispatch.
+# What keeps a large GPU busy (132 multiprocessors of an H200); the least steps (of 16 bytes of K) that are worth a
+# slice of their own; and the sums that are long enough for slices, which cost a second dispatch.
 _WORKGROUPS, _LEAST_STEPS, _LONG = 264, 16, 64
 
 

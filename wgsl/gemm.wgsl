@@ -1,12 +1,10 @@
 // Matrix products with a tile in workgroup memory, and convolutions as such: rows of x are the pixels of y, gathered tap by
-// tap. A thread makes 8 × 8 results; a workgroup 8·thread_rows × 64, in steps of 32 bytes of K.
+// tap. A thread makes 8 × 8 results, a workgroup 128 × 64, in steps of 64 bytes of K.
 //
 // Workgroup memory is [16 bytes of K][row] of vec4, and threads deal rows out in strides, so that neighbours read
 // neighbouring vec4s. Columns lie there in the order (column % 4, column / 4): a thread owns four consecutive columns, which
 // make a word of y, and its neighbours still read side by side. Accumulators are named: arrays cost several times as much.
 
-override thread_rows: u32 = 16u;
-override threads: u32 = 128u;
 override convolution: bool = false;
 override partial_sums: bool = false;
 
@@ -46,8 +44,8 @@ struct Params {
 @group(0) @binding(4) var<storage, read_write> y: array<u32>;
 @group(0) @binding(5) var<uniform> params: Params;
 
-var<workgroup> x_tile: array<vec4<u32>, thread_rows * 16u>;
-var<workgroup> w_tile: array<vec4<u32>, 128>;
+var<workgroup> x_tile: array<vec4<u32>, 512>;
+var<workgroup> w_tile: array<vec4<u32>, 256>;
 
 // 16 bytes of K of a row; outside of a map x is its zero point.
 fn load_x(row: u32, step: u32) -> vec4<u32> {
@@ -93,7 +91,7 @@ fn store(slice: u32, row: u32, word: u32, acc: vec4<i32>) {
   }
 }
 
-@compute @workgroup_size(threads)
+@compute @workgroup_size(128)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
 ) {
@@ -102,26 +100,29 @@ fn main(
   let tile = workgroup % params.tiles;
   let first_step = slice * params.slice_steps;
   let end = min(first_step + params.slice_steps, params.k_steps);
-  let tile_rows = 8u * thread_rows;
-  let first_row = tile / params.tiles_n * tile_rows;
+  let first_row = tile / params.tiles_n * 128u;
   let first_column = tile % params.tiles_n * 64u;
   let tx = local % 8u;
   let ty = local / 8u;
   let last = params.rows - 1u;
 
-  // what this thread brings to the tile: two pieces of x, and of w one (or two, where threads are few)
-  let half = local % 2u;
-  let row_a = min(first_row + local / 2u, last);
-  let row_b = min(first_row + local / 2u + tile_rows / 2u, last);
-  let column = local / 2u;
-  let spot = half * 64u + column % 4u * 16u + column / 4u;
-  var next_a = load_x(row_a, first_step + half);
-  var next_b = load_x(row_b, first_step + half);
-  var next_w = load_w(first_column + column, first_step + half);
-  var next_v = vec4<u32>(0u);
-  if (threads < 128u) {
-    next_v = load_w(first_column + column + 32u, first_step + half);
-  }
+  // what this thread brings to the tile: four pieces of x, two of w
+  let piece = local % 4u;
+  let bring = local / 4u;
+  let row_a = min(first_row + bring, last);
+  let row_b = min(first_row + bring + 32u, last);
+  let row_c = min(first_row + bring + 64u, last);
+  let row_d = min(first_row + bring + 96u, last);
+  let column = first_column + bring;
+  let x_spot = piece * 128u + bring;
+  let w_spot = piece * 64u + bring % 4u * 16u + bring / 4u;
+  var ahead = first_step + piece;
+  var next_a = load_x(row_a, ahead);
+  var next_b = load_x(row_b, ahead);
+  var next_c = load_x(row_c, ahead);
+  var next_d = load_x(row_d, ahead);
+  var next_w = load_w(column, ahead);
+  var next_v = load_w(column + 32u, ahead);
 
   var p0 = vec4<i32>();
   var p1 = vec4<i32>();
@@ -139,32 +140,32 @@ fn main(
   var q5 = vec4<i32>();
   var q6 = vec4<i32>();
   var q7 = vec4<i32>();
-  for (var k = first_step; k < end; k += 2u) {
+  for (var k = first_step; k < end; k += 4u) {
     workgroupBarrier();
-    x_tile[half * tile_rows + local / 2u] = next_a;
-    x_tile[half * tile_rows + local / 2u + tile_rows / 2u] = next_b;
-    w_tile[spot] = next_w;
-    if (threads < 128u) {
-      w_tile[spot + 8u] = next_v;
-    }
+    x_tile[x_spot] = next_a;
+    x_tile[x_spot + 32u] = next_b;
+    x_tile[x_spot + 64u] = next_c;
+    x_tile[x_spot + 96u] = next_d;
+    w_tile[w_spot] = next_w;
+    w_tile[w_spot + 8u] = next_v;
     workgroupBarrier();
-    let ahead = k + 2u + half;
+    ahead = k + 4u + piece;
     next_a = load_x(row_a, ahead);
     next_b = load_x(row_b, ahead);
-    next_w = load_w(first_column + column, ahead);
-    if (threads < 128u) {
-      next_v = load_w(first_column + column + 32u, ahead);
-    }
-    for (var c = 0u; c < 2u; c++) {
-      let at = c * tile_rows + ty;
+    next_c = load_x(row_c, ahead);
+    next_d = load_x(row_d, ahead);
+    next_w = load_w(column, ahead);
+    next_v = load_w(column + 32u, ahead);
+    for (var c = 0u; c < 4u; c++) {
+      let at = c * 128u + ty;
       let a0 = x_tile[at];
-      let a1 = x_tile[at + thread_rows];
-      let a2 = x_tile[at + 2u * thread_rows];
-      let a3 = x_tile[at + 3u * thread_rows];
-      let a4 = x_tile[at + 4u * thread_rows];
-      let a5 = x_tile[at + 5u * thread_rows];
-      let a6 = x_tile[at + 6u * thread_rows];
-      let a7 = x_tile[at + 7u * thread_rows];
+      let a1 = x_tile[at + 16u];
+      let a2 = x_tile[at + 32u];
+      let a3 = x_tile[at + 48u];
+      let a4 = x_tile[at + 64u];
+      let a5 = x_tile[at + 80u];
+      let a6 = x_tile[at + 96u];
+      let a7 = x_tile[at + 112u];
       let w = c * 64u + tx;
       var w0 = w_tile[w];
       var w1 = w_tile[w + 16u];
@@ -195,19 +196,19 @@ fn main(
   let row = first_row + ty;
   let word = first_column / 4u + tx;
   store(slice, row, word, p0);
-  store(slice, row + thread_rows, word, p1);
-  store(slice, row + 2u * thread_rows, word, p2);
-  store(slice, row + 3u * thread_rows, word, p3);
-  store(slice, row + 4u * thread_rows, word, p4);
-  store(slice, row + 5u * thread_rows, word, p5);
-  store(slice, row + 6u * thread_rows, word, p6);
-  store(slice, row + 7u * thread_rows, word, p7);
+  store(slice, row + 16u, word, p1);
+  store(slice, row + 32u, word, p2);
+  store(slice, row + 48u, word, p3);
+  store(slice, row + 64u, word, p4);
+  store(slice, row + 80u, word, p5);
+  store(slice, row + 96u, word, p6);
+  store(slice, row + 112u, word, p7);
   store(slice, row, word + 8u, q0);
-  store(slice, row + thread_rows, word + 8u, q1);
-  store(slice, row + 2u * thread_rows, word + 8u, q2);
-  store(slice, row + 3u * thread_rows, word + 8u, q3);
-  store(slice, row + 4u * thread_rows, word + 8u, q4);
-  store(slice, row + 5u * thread_rows, word + 8u, q5);
-  store(slice, row + 6u * thread_rows, word + 8u, q6);
-  store(slice, row + 7u * thread_rows, word + 8u, q7);
+  store(slice, row + 16u, word + 8u, q1);
+  store(slice, row + 32u, word + 8u, q2);
+  store(slice, row + 48u, word + 8u, q3);
+  store(slice, row + 64u, word + 8u, q4);
+  store(slice, row + 80u, word + 8u, q5);
+  store(slice, row + 96u, word + 8u, q6);
+  store(slice, row + 112u, word + 8u, q7);
 }

@@ -20,7 +20,7 @@ from webq8.handlers.registry import (
     f32,
     op,
 )
-from webq8.handlers.tuning import tile_shape
+from webq8.handlers.tuning import slices_of_k
 from webq8.handlers.weights import int32s, pack_rows, row_sums
 from webq8.ir import Const, Dispatch, Param, Scratch
 
@@ -107,22 +107,16 @@ def gemm(
     steps = params["k_steps"]
     assert isinstance(steps, int)
     tiles_n = cdiv(n, 64)
-    shape = tile_shape(rows, tiles_n, steps)
-    tiles = cdiv(rows, 8 * shape.thread_rows) * tiles_n
-    slice_steps = max(2, round_up(cdiv(steps, shape.slices), 2))
+    tiles = cdiv(rows, 128) * tiles_n
+    slice_steps = max(4, round_up(cdiv(steps, slices_of_k(tiles, steps)), 4))
     slices = max(1, cdiv(steps, slice_steps))
     every = {**dict.fromkeys(GEOMETRY, 1), **params, **(geometry or {}), "tiles_n": tiles_n, "tiles": tiles}
     product = Dispatch(
         "gemm",
         bind,
         every | {"slice_steps": slice_steps},
-        threads=tiles * slices * 8 * shape.thread_rows,
-        constants={
-            "thread_rows": shape.thread_rows,
-            "threads": 8 * shape.thread_rows,
-            "convolution": geometry is not None,
-            "partial_sums": slices > 1,
-        },
+        threads=tiles * slices * 128,
+        constants={"convolution": geometry is not None, "partial_sums": slices > 1},
     )
     if slices == 1:
         yield product

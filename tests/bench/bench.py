@@ -44,7 +44,7 @@ async def kernel_times(cases, plain_shaders):
     rows = []
     for case in cases:
         spec = REGISTRY[case["op"]]
-        REGISTRY["plain"] = replace(spec, name="plain", handler=plain_handler(spec.handler))
+        REGISTRY["bench.plain.default"] = replace(spec, name="bench.plain.default", handler=plain_handler(spec.handler))
         values = [Tensor(tuple(case["x"].shape), "int8")]
         for value in case["args"]:
             if isinstance(value, np.ndarray):
@@ -52,7 +52,7 @@ async def kernel_times(cases, plain_shaders):
             values.append(tuple(value) if isinstance(value, list) else value)
         values.append(Tensor(tuple(case["y_shape"]), "int8"))
         programs = []
-        for op in (case["op"], "plain"):
+        for op in (case["op"], "bench.plain.default"):
             call = Call(op, tuple(range(len(values))), op)
             graph = Graph(tuple(values), (call,), (0,), (len(values) - 1,))
             programs.append(await compile_program(Program({"forward": Method("forward", graph)}), op))

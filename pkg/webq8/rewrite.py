@@ -20,6 +20,7 @@ DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
 PER_CHANNEL = "quantized_decomposed.dequantize_per_channel.default"
 TABLE = "webq8.table.default"
 MAX_POOL = "webq8.max_pool2d_int8.default"
+CAT_CHANNELS = "webq8.cat_channels_int8.default"
 
 
 def simplify(graph: Graph) -> Graph:
@@ -380,6 +381,12 @@ def _comes_from_int8(editor: _Editor, i: int) -> bool:
     return _moves(editor, call, i) and all(_comes_from_int8(editor, j) for j in _float_inputs(editor, call))
 
 
+def _joins_channels(editor: _Editor, ids: tuple[int, ...], axis: Value) -> bool:
+    """Whether a cat is along the channels of maps, all but the last with whole words of them."""
+    shapes = [editor.shape(i) for i in ids]
+    return axis in (1, -3) and all(len(s) == 4 for s in shapes) and not any(s[1] % 4 for s in shapes[:-1])
+
+
 def _on_int8(editor: _Editor, moved: Call, quantize: Call, quantized: dict[int, int]) -> Call:
     """The moving op on int8 tensors, with the quantize's result."""
     out = quantize.args[-1]
@@ -395,6 +402,8 @@ def _on_int8(editor: _Editor, moved: Call, quantize: Call, quantized: dict[int, 
         value = editor.values[i]
         if isinstance(value, ListRef):
             args.append(editor.add(ListRef(tuple(quantized.get(j, j) for j in value.ids))))
+            if short_name(moved) == "cat" and _joins_channels(editor, value.ids, editor.values[moved.args[1]]):
+                return Call(CAT_CHANNELS, (args[0], out), moved.node)
         else:
             args.append(quantized.get(i, i))
     return replace(moved, args=(*args, out))

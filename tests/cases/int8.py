@@ -406,6 +406,18 @@ def _rewritten() -> Iterator[Case]:
     )
 
 
+def _cat_channels() -> Iterator[Case]:
+    def case(name: str, channels: tuple[int, ...], n: int = 1, h: int = 3, w: int = 5) -> Case:
+        return Case("cat_channels_int8", name, lambda rng: ([int8(rng, n, c, h, w) for c in channels],))
+
+    for channels in ((4,), (4, 4), (8, 3), (16, 16), (12, 20), (4, 1), (24, 40, 7), (4, 4, 4, 4, 4), (32, 5), (20, 4)):
+        yield case("-".join(map(str, channels)), channels)
+    yield case("batch3", (8, 12), 3)
+    yield case("one-pixel", (16, 4), 1, 1, 1)
+    yield case("empty-batch", (4, 8), 0)
+    yield case("empty-last", (4, 0))
+
+
 # --- linear layers with float32 on one side
 
 
@@ -466,5 +478,6 @@ INT8_CASES = [
     *_conv2d(),
     *_elementwise(),
     *_rewritten(),
+    *_cat_channels(),
     *_float_linear(),
 ]

@@ -5,8 +5,8 @@ import pytest
 from graphs import DEQUANTIZE, Builder, Ref
 from random_graphs import random_graph
 from webq8.errors import Unsupported
-from webq8.ir import Call, Graph, Method, Tensor
-from webq8.plan import check_method
+from webq8.ir import Call, Graph, Limits, Method, Tensor
+from webq8.plan import check_method, plan_program
 from webq8.reference import fold_constants, run_graph
 from webq8.rewrite import OPTIMIZATIONS, optimize, simplify
 
@@ -117,6 +117,16 @@ def test_cat_of_two_scales() -> None:
     y = b.call("aten.cat.default", b.list(*parts), 1, out=((2, 6), "float32"))
     optimized = same_bytes(b.graph(b.quantize(y, (0.05, 0))), image(2, 3))
     assert sorted(short(optimized)) == ["cat", "quantize_per_tensor", "quantize_per_tensor", "table"]
+
+
+def test_cat_along_channels_stays_channels_last() -> None:
+    b = Builder()
+    x = b.quantize(b.input((1, 8, 3, 3), "float32"))
+    parts = [b.dequantize(pointwise(b, x)), b.dequantize(x)]
+    y = b.call("aten.cat.default", b.list(parts[1], parts[0]), 1, out=((1, 14, 3, 3), "float32"))
+    optimized = same_bytes(b.graph(b.dequantize(pointwise(b, b.quantize(y)))), image(1, 8, 3, 3))
+    assert "cat_channels_int8" in short(optimized)
+    assert plan_program({"forward": optimized}, Limits()).plans["forward"].relayouts == 0
 
 
 def test_per_channel_weights_fold() -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 
+from webq8.dtypes import cdiv
 from webq8.handlers.registry import (
     I8,
     SCALE,
@@ -14,6 +15,7 @@ from webq8.handlers.registry import (
     Ints,
     Number,
     Pair,
+    TensorList,
     check_scale,
     f32,
     op,
@@ -244,3 +246,36 @@ def max_pool2d(a: Args) -> Iterator[Dispatch]:
         },
         threads=y.words,
     )
+
+
+def _joined(a: Args) -> Mapping[str, int]:
+    shapes = [t.shape for t in a.tensors]
+    if any(len(s) != 4 or s[:1] + s[2:] != shapes[0][:1] + shapes[0][2:] for s in shapes):
+        raise BadArg(f"tensors: shapes {[list(s) for s in shapes]} differ beyond their channels")
+    if any(s[1] % 4 for s in shapes[:-1]):
+        raise BadArg("tensors: only the last one's channels may be other than a multiple of 4")
+    n, _, h, w = shapes[0]
+    return {"N": n, "C": sum(s[1] for s in shapes), "H": h, "W": w}
+
+
+@op(
+    "webq8.cat_channels_int8.default",
+    tensors=TensorList((I8("...", "channels"),)),
+    out=I8("N C H W", "channels"),
+    derive=_joined,
+)
+def cat_channels(a: Args) -> Iterator[Dispatch]:
+    """Maps side by side along their channels: int8 [N, C_i, H, W]; what rewriting makes of `cat` along axis 1 where all
+    but the last have whole words of channels, so that they stay channels-last."""
+    first, y = 0, a.out.layout
+    for x in a.tensors:
+        words = cdiv(x.shape[1], 4)
+        params = {
+            "words": y.outer * y.inner * words,
+            "channel_words": words,
+            "x_channel_words": x.layout.padded // 4,
+            "y_channel_words": y.padded // 4,
+            "first_word": first,
+        }
+        yield Dispatch("cat_int8", {"x": x.id, "y": a.out.id}, params, threads=y.outer * y.inner * words)
+        first += words

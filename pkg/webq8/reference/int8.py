@@ -159,3 +159,9 @@ def _max_pool2d(a: Args) -> Array:
     ]
     result: Array = np.max(windows, 0)
     return result
+
+
+@reference("webq8.cat_channels_int8.default")
+def _cat_channels(a: Args) -> Array:
+    result: Array = np.concatenate(a.tensors, 1)
+    return result

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 
 from webq8 import wgsl
 from webq8.dtypes import cdiv, round_up
@@ -92,6 +93,7 @@ class _Planner:
         self.graph, self.limits, self.constants, self.what = graph, limits, constants, what
         self.tensors: dict[int, Tensor] = {i: v for i, v in enumerate(graph.values) if isinstance(v, Tensor)}
         self.layouts: dict[int, LayoutName] = {}
+        self.unused = count(len(graph.values))  # ids
         self.converted: dict[tuple[int, LayoutName], int] = {}
         self.dispatches: list[Dispatch] = []
         self.roots: dict[int, int] = {}  # aliases
@@ -131,10 +133,9 @@ class _Planner:
         for i, arg in zip(call.args, spec.args.values(), strict=True):
             yield from demands(i, arg)
 
-    def _new(self, like: int, name: LayoutName) -> int:
-        i = max(self.tensors) + 1
-        self.tensors[i] = self.tensors[like]
-        self.layouts[i] = name
+    def _new(self, tensor: Tensor, name: LayoutName) -> int:
+        i = next(self.unused)
+        self.tensors[i], self.layouts[i] = tensor, name
         return i
 
     def _as(self, i: int, name: LayoutName, node: str) -> int:
@@ -146,7 +147,7 @@ class _Planner:
         if have.same_bytes(want):
             return i
         if (i, name) not in self.converted:
-            new = self._new(i, name)
+            new = self._new(t, name)
             self.converted[i, name] = new
             if t.data is None:
                 self.dispatches.append(relayout(i, have, new, want, node))
@@ -157,7 +158,7 @@ class _Planner:
         t, name = self.tensors[i], self.layouts[i]
         if t.dtype != "int8" or layout(t.shape, name).plain:
             return i
-        new = self._new(i, "plain")
+        new = self._new(t, "plain")
         self.converted[i, "plain"] = new
         self.dispatches.append(relayout(new, layout(t.shape, "plain"), i, layout(t.shape, name), "inputs"))
         return new
@@ -183,9 +184,7 @@ class _Planner:
     def _scratch(self, scratch: Scratch) -> int:
         """The tensor that stands for a handler's scratch."""
         if scratch not in self.scratches:
-            i = max(self.tensors) + 1
-            self.tensors[i], self.layouts[i] = Tensor((scratch.words,), "int32"), "plain"
-            self.scratches[scratch] = i
+            self.scratches[scratch] = self._new(Tensor((scratch.words,), "int32"), "plain")
         return self.scratches[scratch]
 
     def root(self, i: int) -> int:
@@ -245,12 +244,16 @@ class _Allocator:
         """Leaves out dispatches whose results nobody reads: second outputs, changes of layout that came to nothing."""
         needed, kept = set(map(self.p.root, self.outputs)), list[Dispatch]()
         for d in reversed(dispatches):
-            refs = {n: self.p.root(i) for n, i in d.bind.items() if isinstance(i, int)}
-            written = {b.name for b in wgsl.kernel(d.kernel).bindings if b.type == "storage"} & refs.keys()
+            refs, written = self._bound(d)
             if any(refs[n] in needed for n in written):
                 kept.append(d)
                 needed |= {i for n, i in refs.items() if n not in written}
         return kept[::-1]
+
+    def _bound(self, d: Dispatch) -> tuple[dict[str, int], frozenset[str]]:
+        """The tensors whose memory a dispatch is bound to, by binding, and the bindings that it writes."""
+        refs = {n: self.p.root(i) for n, i in d.bind.items() if isinstance(i, int)}
+        return refs, wgsl.kernel(d.kernel).written & refs.keys()
 
     def _step(self, d: Dispatch) -> Step:
         k = wgsl.kernel(d.kernel)
@@ -260,11 +263,10 @@ class _Allocator:
                 f"{d.kernel}.wgsl: bindings {sorted(names ^ d.bind.keys())} or overrides {d.constants} differ"
             )
         slots = [self._ref(d.bind[b.name]) if b.name in names else self._params(k, d) for b in k.bindings]
-        size = k.workgroup_size if isinstance(k.workgroup_size, int) else int(d.constants[k.workgroup_size])
-        grid = fold_grid(cdiv(d.threads, size), self.p.limits.max_compute_workgroups_per_dimension)
-        written = {s.buffer for b, s in zip(k.bindings, slots, strict=True) if b.type == "storage"}
-        readers = ((b, s) for b, s in zip(k.bindings, slots, strict=True) if b.type != "storage")
-        writable = tuple(b.name for b, s in readers if s.buffer in written)
+        grid = fold_grid(cdiv(d.threads, k.workgroup_size), self.p.limits.max_compute_workgroups_per_dimension)
+        slot_of = {b.name: slot for b, slot in zip(k.bindings, slots, strict=True)}
+        written = {slot_of[name].buffer for name in k.written}
+        writable = tuple(name for name, s in slot_of.items() if name not in k.written and s.buffer in written)
         return Step(d.kernel, tuple(slots), tuple(sorted(d.constants.items())), writable, grid, d.node)
 
     def _params(self, k: wgsl.Kernel, d: Dispatch) -> Slot:
@@ -297,8 +299,7 @@ class _Allocator:
         apart: dict[int, set[int]] = {}
         strictly_apart: dict[int, set[int]] = {}
         for step, d in enumerate(self.dispatches):
-            written = {b.name for b in wgsl.kernel(d.kernel).bindings if b.type == "storage"}
-            refs = {n: self.p.root(i) for n, i in d.bind.items() if isinstance(i, int)}
+            refs, written = self._bound(d)
             # a tensor that is read twice cannot be bound twice to write (see `ir.Step`)
             twice = len({*refs.values()}) < len(refs)
             for name, i in refs.items():

@@ -7,7 +7,7 @@ import re
 import struct
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 from webq8.ir import Param
 from webq8.paths import resource_dir
@@ -18,7 +18,7 @@ _BINDING = re.compile(r"@group\(0\)\s*@binding\((\d+)\)\s*var<([\w, ]+)>\s*(\w+)
 _STRUCT = re.compile(r"struct Params \{(.*?)\}", re.DOTALL)
 _FIELD = re.compile(r"(\w+)\s*:\s*(?:array<vec4<(\w+)>, (\d+)>|(\w+))\s*,")
 _OVERRIDE = re.compile(r"override\s+(\w+)\s*:")
-_WORKGROUP = re.compile(r"@workgroup_size\((\w+)\)")
+_WORKGROUP = re.compile(r"@workgroup_size\((\d+)\)")
 _CODES = {"u32": "I", "i32": "i", "f32": "f"}
 _SHARED = ("prelude", "dot4_packed", "dot4_plain")
 
@@ -45,7 +45,12 @@ class Kernel:
     bindings: tuple[Binding, ...]
     params: Mapping[str, Field]  # in order
     overrides: frozenset[str]
-    workgroup_size: int | str  # or the override that holds it
+    workgroup_size: int
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """Names of the bindings that the kernel writes."""
+        return frozenset(b.name for b in self.bindings if b.type == "storage")
 
 
 @cache
@@ -65,7 +70,7 @@ def kernel(name: str) -> Kernel:
     bindings = [Binding(int(i), var, types[space]) for i, space, var in _BINDING.findall(source)]
     struct_text, size = _STRUCT.search(source), _WORKGROUP.search(source)
     assert struct_text, f"{name}.wgsl lacks struct Params"
-    assert size, f"{name}.wgsl lacks @workgroup_size"
+    assert size, f"{name}.wgsl lacks a literal @workgroup_size"
     params = {n: Field(_CODES[v or s], int(count or 0)) for n, v, count, s in _FIELD.findall(struct_text[1])}
     return Kernel(
         name,
@@ -73,7 +78,7 @@ def kernel(name: str) -> Kernel:
         tuple(sorted(bindings, key=lambda b: b.index)),
         params,
         frozenset(_OVERRIDE.findall(source)),
-        int(size[1]) if size[1].isdigit() else size[1],
+        int(size[1]),
     )
 
 

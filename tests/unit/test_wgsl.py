@@ -13,7 +13,7 @@ def test_reflection(name: str) -> None:
     assert [b.index for b in kernel.bindings] == list(range(len(kernel.bindings)))
     assert [b.type for b in kernel.bindings].count("uniform") == 1
     assert kernel.bindings[-1].name == "params"
-    assert kernel.workgroup_size in (32, 64, 128, 256) or kernel.workgroup_size in kernel.overrides
+    assert kernel.workgroup_size in (32, 64, 128, 256)
     assert "@compute" in wgsl.module_source(name, packed_dot=True)
 
 

@@ -104,6 +104,7 @@ def pack_params(k: Kernel, values: Mapping[str, Param]) -> bytes:
             data += struct.pack(f"<{spec.code}", value)
             continue
         assert isinstance(value, tuple), f"{k.name}.wgsl: {name} takes a tuple"
+        assert len(value) <= 4 * spec.vectors, f"{k.name}.wgsl: {name} has no room for {len(value)} numbers"
         data += bytes(-len(data) % 16)
         data += struct.pack(f"<{len(value)}{spec.code}", *value).ljust(16 * spec.vectors, b"\0")
     return bytes(data + bytes(-len(data) % 16))

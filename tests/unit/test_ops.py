@@ -54,6 +54,10 @@ def transposed(x=MAP, w=KERNELS, scales=SIX, kernel=(2, 2), **rest):
         (lambda: transposed(stride=2), r"stride: expected two integers \(height, width\), got 2"),
         (lambda: transposed(padding=(9, 0)), "leaves a negative output size"),
         (lambda: transposed(dilation=(1, 0)), "dilation: .* must be at least 1"),
+        (lambda: ops.q8ta_add(X, X[:, :7], *[0.1, 0] * 3), r"shapes \[3, 8\] and \[3, 7\] do not broadcast"),
+        (lambda: ops.q8ta_add(X.reshape(3, *[1] * 7, 8), X[0], *[0.1, 0] * 3), "9 dimensions; at most 8"),
+        (lambda: ops.max_pool2d_int8(MAP, (4, 4), (1, 1)), "a kernel that reaches 4 does not fit size 3"),
+        (lambda: ops.max_pool2d_int8(MAP, (2, 2), (1, 1), (2, 2)), "padding 2 is more than half"),
     ],
 )
 def test_bad_arguments(make, message: str) -> None:

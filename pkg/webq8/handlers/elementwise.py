@@ -11,7 +11,7 @@ from webq8.handlers.registry import Args, BadArg, Choice, Number, Operand, Tenso
 from webq8.handlers.shape import axes_of, broadcast_strides, merged
 from webq8.ir import Const, Dispatch, Param
 
-__all__: list[str] = []
+__all__ = ["broadcast"]
 
 # in the order of the constants in wgsl/unary.wgsl and wgsl/binary.wgsl
 _UNARY = (

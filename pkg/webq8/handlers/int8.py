@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 
 from webq8.dtypes import cdiv
+from webq8.handlers.elementwise import broadcast
+from webq8.handlers.pool import pooled
 from webq8.handlers.registry import (
     I8,
     SCALE,
@@ -129,17 +131,6 @@ def _gather(a: Args, sizes: tuple[int, ...], places: tuple[int, ...], table: byt
     )
 
 
-def _broadcast(a: Args) -> Mapping[str, tuple[int, ...]]:
-    rank = max(len(a.A), len(a.B))
-    pairs = zip((1,) * (rank - len(a.A)) + a.A, (1,) * (rank - len(a.B)) + a.B, strict=True)
-    sizes = []
-    for x, y in pairs:
-        if x != y and 1 not in (x, y):
-            raise BadArg(f"shapes {list(a.A)} and {list(a.B)} do not broadcast")
-        sizes.append(y if x == 1 else x)
-    return {"O": tuple(sizes)}
-
-
 def _check_alpha(a: Args) -> None:
     if not math.isfinite(f32(a.alpha)):
         raise BadArg(f"alpha: {a.alpha} is not a finite float32 number")
@@ -157,7 +148,7 @@ def _check_alpha(a: Args) -> None:
     y_zero_point=ZERO_POINT,
     alpha=Number(default=1.0),
     out=I8("*O"),
-    derive=_broadcast,
+    derive=lambda a: {"O": broadcast(a.A, a.B)},
     check=_check_alpha,
     fuses_clamp=True,
 )
@@ -199,18 +190,6 @@ def _places(shape: tuple[int, ...], name: LayoutName, out: tuple[int, ...]) -> t
     return tuple(reversed([0] * (len(out) - len(shape)) + places))
 
 
-def _pooled(a: Args) -> Mapping[str, int]:
-    """Output sizes, by the formula in the documentation of `torch.nn.MaxPool2d`."""
-    stride, sizes = a.stride or a.kernel, {}
-    for i, letter in enumerate("HW"):
-        size = getattr(a, letter)
-        room = size + 2 * a.padding[i] - a.dilation[i] * (a.kernel[i] - 1) - 1
-        out = (room + (stride[i] - 1 if a.ceil_mode else 0)) // stride[i] + 1
-        # a last window that would begin in the padding does not count
-        sizes["O" + letter] = out - 1 if a.ceil_mode and (out - 1) * stride[i] >= size + a.padding[i] else out
-    return sizes
-
-
 @op(
     "webq8.max_pool2d_int8.default",
     x=I8("N C H W", "channels"),
@@ -220,7 +199,7 @@ def _pooled(a: Args) -> Mapping[str, int]:
     dilation=Pair(1, default=(1, 1)),
     ceil_mode=Bool(default=False),
     out=I8("N C OH OW", "channels"),
-    derive=_pooled,
+    derive=lambda a: pooled(a, a.dilation),
 )
 def max_pool2d(a: Args) -> Iterator[Dispatch]:
     """The largest of each window: int8 [N, C, H, W]; what rewriting makes of dequantize → max_pool2d → quantize."""

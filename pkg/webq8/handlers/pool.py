@@ -20,7 +20,7 @@ from webq8.handlers.registry import (
 )
 from webq8.ir import Dispatch, Value
 
-__all__: list[str] = []
+__all__ = ["pooled"]
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,8 @@ def _check_map(lead: tuple[int, ...]) -> None:
         raise BadArg(f"x: {len(lead) + 2} dimensions; 3 or 4 are a map (a batch of them) of channels")
 
 
-def _pooled(a: Args, dilation: tuple[int, int]) -> Mapping[str, int]:
+def pooled(a: Args, dilation: tuple[int, int]) -> Mapping[str, int]:
     """Output sizes, by the formula in the documentation of `torch.nn.MaxPool2d`."""
-    _check_map(a.B)
     sizes = {}
     for i, letter in enumerate("HW"):
         size, kernel, padding = getattr(a, letter), a.kernel[i], a.padding[i]
@@ -71,6 +70,11 @@ def _pooled(a: Args, dilation: tuple[int, int]) -> Mapping[str, int]:
             raise BadArg(f"a kernel that reaches {reach} does not fit size {size} with padding {padding}")
         sizes["O" + letter] = out
     return sizes
+
+
+def _pooled(a: Args, dilation: tuple[int, int]) -> Mapping[str, int]:
+    _check_map(a.B)
+    return pooled(a, dilation)
 
 
 def _geometry(a: Args, y: Operand) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from webq8 import errors, ops
 from webq8.ops import Tensor, tensor
+from webq8.profiling import Profile
 from webq8.runtime import MethodSpec, Program, TensorSpec, inspect, load
 
-__all__ = ["MethodSpec", "Program", "Tensor", "TensorSpec", "errors", "inspect", "load", "ops", "tensor"]
+__all__ = ["MethodSpec", "Profile", "Program", "Tensor", "TensorSpec", "errors", "inspect", "load", "ops", "tensor"]

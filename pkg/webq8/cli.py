@@ -76,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--repeat", type=_count, default=1, metavar="N", help="run N times; the median leaves out the first of several"
     )
+    run.add_argument("--profile", action="store_true", help="print a table of each dispatch's GPU time as well")
+    run.add_argument("--trace", type=_target, metavar="FILE", help="profile, and write a trace for ui.perfetto.dev")
     run.add_argument("--chrome", metavar="PATH", help="the browser (default: $WEBQ8_CHROME, or an installed one)")
     run.add_argument("--gpu", choices=get_args(Gpu), default="swiftshader", help="the kind of adapter to insist on")
     run.add_argument("--pyodide", choices=PYODIDES, default=DEFAULT_PYODIDE, metavar="VERSION")
@@ -137,22 +139,28 @@ def _count(text: str) -> int:
 def _run(args: argparse.Namespace) -> None:
     inputs = _read_inputs(args.inputs)
     call = {"device": args.device, "method": args.method, "inputs": inputs, "repeat": args.repeat}
+    call["profile"] = args.profile or args.trace is not None
     if args.device == "cpu":
-        report, outputs = asyncio.run(measure(str(args.model), **call))
+        report, outputs, profile = asyncio.run(measure(str(args.model), **call))
     else:
         with Browser(chrome=args.chrome, gpu=args.gpu) as browser:
             source = browser.site.add(f"/files/{args.model.name}", args.model)
             with browser.page(args.pyodide, timeout=args.timeout) as page:
                 page.check_adapter()
-                report, outputs = page.call(measure, source, **call)
+                report, outputs, profile = page.call(measure, source, **call)
     _write_outputs(args.outputs, outputs)
     print(json.dumps({"model": str(args.model), "device": args.device, **report}))
+    if args.profile:
+        print(f"\n{profile['table']}")
+    if args.trace:
+        with replacing(args.trace) as file:
+            file.write(json.dumps(profile["trace"]).encode())
 
 
 async def measure(
-    source: str, device: Any, method: str | None, inputs: Sequence[Any], repeat: int
-) -> tuple[dict[str, Any], tuple[Any, ...]]:
-    """Load and run a model `repeat` times. It stands alone, since it runs in the page as well as here."""
+    source: str, device: Any, method: str | None, inputs: Sequence[Any], repeat: int, profile: bool
+) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]]:
+    """Load, run and profile a model. It stands alone, since it runs in the page as well as here."""
     import time
 
     import webq8
@@ -178,7 +186,11 @@ async def measure(
             "first_ms": times[0],
             "median_ms": later[len(later) // 2],
         }
-    return report, outputs if isinstance(outputs, tuple) else (outputs,)
+        told = {}
+        if profile:
+            profiled = await program.profile(*inputs, method=method)
+            told = {"table": str(profiled), "trace": profiled.trace()}
+    return report, outputs if isinstance(outputs, tuple) else (outputs,), told
 
 
 def _read_inputs(path: Path) -> list[Any]:

@@ -29,7 +29,8 @@ _LIMITS = {
     "max_storage_buffer_binding_size": "maxStorageBufferBindingSize",
     "max_compute_workgroups_per_dimension": "maxComputeWorkgroupsPerDimension",
 }
-
+_BATCH_MS, _BATCHES = 30, 5  # a submit and its answer can cost 15 ms
+_FEATURES = ("timestamp-query",)  # asked for where the adapter has them
 
 # kernel, overrides, bindings that are writable beside what the WGSL says
 Variant = tuple[str, tuple[tuple[str, int | float | bool], ...], tuple[str, ...]]
@@ -90,8 +91,9 @@ async def _request() -> "Device":
             "or run Chromium with --enable-unsafe-webgpu --use-webgpu-adapter=swiftshader to compute on the CPU"
         )
     required = {name: getattr(adapter.limits, name) for name in _LIMITS.values()}
+    features = [name for name in _FEATURES if adapter.features.has(name)]
     try:
-        raw = await adapter.requestDevice(_object({"requiredLimits": required}))
+        raw = await adapter.requestDevice(_object({"requiredLimits": required, "requiredFeatures": features}))
     except JsException as e:
         raise DeviceError(f"the adapter gives no device: {e}") from None
     return Device(raw, Adapter(adapter.info))
@@ -104,6 +106,7 @@ class Device:
         self.raw, self.adapter = raw, adapter
         limits = {ours: int(getattr(raw.limits, theirs)) for ours, theirs in _LIMITS.items()}
         self.limits = Limits(**limits, software=adapter.software)
+        self.features = frozenset(name for name in _FEATURES if raw.features.has(name))
         self.packed_dot = bool(js.navigator.gpu.wgslLanguageFeatures.has("packed_4x8_integer_dot_product"))
         self._state = _js.watch(raw)
         self._modules: dict[str, Any] = {}
@@ -120,9 +123,12 @@ class Device:
         try:
             return await promise
         except JsException as e:
-            if self.lost:
-                raise DeviceLost(f"the GPU device was lost ({self.lost}); load the program again") from None
+            self.check_lost()
             raise error(str(e)) from None
+
+    def check_lost(self) -> None:
+        if self.lost:
+            raise DeviceLost(f"the GPU device was lost ({self.lost}); load the program again") from None
 
     def layout(self, k: wgsl.Kernel, writable: tuple[str, ...]) -> Any:
         if (k.name, writable) not in self._layouts:
@@ -228,6 +234,7 @@ class Loaded:
                 _object([compiled[_variant(s)] for s in plan.steps]),
                 _object(groups),
                 _object([n for s in plan.steps for n in s.grid]),
+                _object(plan.ends),
                 _object([[buffers[s.buffer], s.offset, s.size] for s in plan.inputs]),
                 _object([[buffers[s.buffer], s.offset, s.size] for s in plan.outputs]),
             )
@@ -237,6 +244,37 @@ class Loaded:
     async def run(self, method: str, sources: Sequence[Any], destination: bytearray) -> None:
         """Writes `sources`, replays the method, and fills `destination` with its outputs one after another."""
         await self.device.guard(self.replays[method].run(destination, *sources))
+
+    async def profile(self, method: str, sources: Sequence[Any], steps: int) -> list[int]:
+        """Runs a method of so many steps; nanoseconds at which each began and ended, one pair after another.
+
+        Raises DeviceError where the adapter has no timestamp queries.
+        """
+        if "timestamp-query" not in self.device.features:
+            raise DeviceError(
+                f"{self.device.adapter} has no timestamp queries here, which profiling needs: use a browser and a GPU "
+                'with the WebGPU feature "timestamp-query", as Chrome and Edge 121 and newer have on most'
+            )
+        times = bytearray(16 * steps)
+        await self.device.guard(self.replays[method].profile(times, *sources))
+        return memoryview(times).cast("Q").tolist()
+
+    async def device_ms(self, method: str, warm_up: float = 0) -> float:
+        """Milliseconds of one replay of a method on the device, after it was kept busy for `warm_up` milliseconds.
+
+        The median of batches, each many replays in one pass, so that its submit and answer hardly count.
+        """
+
+        async def batch(repeats: int) -> float:
+            taken: float = await self.device.guard(self.replays[method].deviceTime(repeats))
+            self.device.check_lost()  # waiting for submitted work ends well all the same
+            return taken
+
+        repeats, busy = 1, 0.0
+        while (taken := await batch(repeats) * repeats) < _BATCH_MS or busy < warm_up:
+            busy += taken
+            repeats *= 2 if taken < _BATCH_MS else 1
+        return sorted([await batch(repeats) for _ in range(_BATCHES)])[_BATCHES // 2]
 
     def close(self) -> None:
         for replay in self.replays.values():

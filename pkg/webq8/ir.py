@@ -103,7 +103,8 @@ Param = int | float | tuple[int, ...] | tuple[float, ...]
 @dataclass(frozen=True)
 class Dispatch:
     """One kernel launch. `bind` maps the kernel's WGSL variables to value ids or constants, `params` fills its struct
-    Params by name, `constants` its overrides; `threads` is a flat count of invocations, folded into a grid later."""
+    Params by name, `constants` its overrides; `threads` is a flat count of invocations, folded into a grid later.
+    `operations` counts what products take, two for a multiply-add; 0 for kernels that mostly move data."""
 
     kernel: str
     bind: Mapping[str, "int | Const | Scratch"]
@@ -111,6 +112,7 @@ class Dispatch:
     threads: int
     constants: Mapping[str, int | float | bool] = field(default_factory=dict)
     node: str = ""
+    operations: int = 0
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,8 @@ class Step:
     """A dispatch with everything resolved but GPU objects; `slots` in the order of the kernel's bindings.
 
     `writable` names bindings that the kernel only reads but that lie in a buffer it writes elsewhere: WebGPU binds a
-    buffer either to read or to write in one dispatch, so those are bound to write as well.
+    buffer either to read or to write in one dispatch, so those are bound to write as well. `operations` is as in
+    Dispatch, `nbytes` the size of the tensors that the step reads and writes.
     """
 
     kernel: str
@@ -155,15 +158,18 @@ class Step:
     writable: tuple[str, ...]
     grid: tuple[int, int, int]
     node: str
+    operations: int
+    nbytes: int
 
 
 @dataclass(frozen=True)
 class Plan:
     """All that a device needs to run a method: sizes of activation buffers, the steps, and where data goes in and out
-    (row-major, whole words)."""
+    (row-major, whole words). `ends` are the numbers of steps after which a submit ends; the last is that of all."""
 
     buffers: tuple[int, ...]
     steps: tuple[Step, ...]
+    ends: tuple[int, ...]
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
     peak_bytes: int  # sum of `buffers`

@@ -29,6 +29,7 @@ from webq8.ir import (
 from webq8.layout import LayoutName, default_layout, layout, nbytes
 from webq8.memory import ALIGNMENT, Span, largest_sum, share
 from webq8.rewrite import reads, simplify, writes
+from webq8.submits import submit_ends
 
 __all__ = ["check_method", "fold_grid", "plan_program"]
 
@@ -230,9 +231,11 @@ class _Allocator:
 
     def plan(self) -> Plan:
         buffers, live = self._activations()
+        steps = tuple(self._step(d) for d in self.dispatches)
         return Plan(
             tuple(buffers),
-            tuple(self._step(d) for d in self.dispatches),
+            steps,
+            submit_ends(steps, self.p.limits.software),
             tuple(self._slot(i) for i in self.inputs),
             tuple(self._slot(i) for i in self.outputs),
             sum(buffers),
@@ -267,7 +270,9 @@ class _Allocator:
         slot_of = {b.name: slot for b, slot in zip(k.bindings, slots, strict=True)}
         written = {slot_of[name].buffer for name in k.written}
         writable = tuple(name for name, s in slot_of.items() if name not in k.written and s.buffer in written)
-        return Step(d.kernel, tuple(slots), tuple(sorted(d.constants.items())), writable, grid, d.node)
+        nbytes = sum(slot_of[name].size for name in names)
+        constants = tuple(sorted(d.constants.items()))
+        return Step(d.kernel, tuple(slots), constants, writable, grid, d.node, d.operations, nbytes)
 
     def _params(self, k: wgsl.Kernel, d: Dispatch) -> Slot:
         return self.p.constants.slot(wgsl.pack_params(k, d.params))

@@ -3,6 +3,7 @@
 globalThis.webq8Replay ??= (() => {
   const counts = { buffers: 0, bytes: 0, submits: 0 };
   const FILTERS = ["validation", "out-of-memory", "internal"];
+  const MOST_QUERIES = 4096; // of a query set, by the specification
 
   // Runs `work` within error scopes; resolves to its result, or rejects with the first GPU error.
   async function scoped(device, work) {
@@ -46,19 +47,32 @@ globalThis.webq8Replay ??= (() => {
     }
   }
 
+  // Copies a mapped buffer into `destination`, a Python buffer of no more bytes.
+  function readMapped(buffer, destination) {
+    const view = destination.getBuffer("u8");
+    try {
+      view.data.set(new Uint8Array(buffer.getMappedRange(), 0, view.data.length));
+    } finally {
+      view.release();
+    }
+    buffer.unmap();
+  }
+
   class Replay {
-    // steps: arrays of equal length, grids three numbers a step; inputs and outputs: arrays of [buffer, offset, size]
-    constructor(device, pipelines, groups, grids, inputs, outputs) {
-      Object.assign(this, { device, pipelines, groups, grids, inputs, outputs });
+    // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.Plan; inputs and outputs:
+    // arrays of [buffer, offset, size]
+    constructor(device, pipelines, groups, grids, ends, inputs, outputs) {
+      Object.assign(this, { device, pipelines, groups, grids, ends, inputs, outputs });
       this.size = Math.max(16, outputs.reduce((sum, [, , size]) => sum + size, 0));
       this.idle = []; // staging buffers not in use: overlapping runs each need one
+      this.turn = Promise.resolve(); // the end of the last run that takes several submits
       this.closed = false;
     }
 
-    encode(pass) {
+    encode(pass, first = 0, end = this.pipelines.length) {
       const { pipelines, groups, grids } = this;
       let bound = null;
-      for (let i = 0, g = 0; i < pipelines.length; i++, g += 3) {
+      for (let i = first, g = 3 * first; i < end; i++, g += 3) {
         if (pipelines[i] !== bound) pass.setPipeline((bound = pipelines[i]));
         pass.setBindGroup(0, groups[i]);
         pass.dispatchWorkgroups(grids[g], grids[g + 1], grids[g + 2]);
@@ -90,39 +104,106 @@ globalThis.webq8Replay ??= (() => {
       return (performance.now() - start) / repeats;
     }
 
-    // One pass, one submit, one await. The outputs come one after another into `destination`, a Python buffer.
-    async run(destination, ...sources) {
-      const { device } = this;
-      const staging = this.idle.pop() ?? createBuffer(device, this.size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
-      try {
+    // Runs `work` at once where one submit does it all. Runs of several share the activations, so they take turns.
+    inTurn(work) {
+      if (this.ends.length === 1) return work();
+      const result = this.turn.then(work);
+      this.turn = result.catch(() => {});
+      return result;
+    }
+
+    // Writes the sources and submits all steps, as `encodeSteps(encoder, first, end)` encodes them; what
+    // `encodeCopies(encoder)` copies to `staging` is mapped at the end. One submit and one await, where plan.py did not
+    // cut a long method into several: then each is waited for, so that none keeps the GPU process from answering.
+    async submit(sources, staging, encodeSteps, encodeCopies) {
+      const { device, ends } = this;
+      for (let i = 0, first = 0; i < ends.length; first = ends[i++]) {
         await scoped(device, () => {
-          sources.forEach((source, i) => write(device, this.inputs[i][0], this.inputs[i][1], source));
+          if (i === 0) sources.forEach((source, j) => write(device, this.inputs[j][0], this.inputs[j][1], source));
           const encoder = device.createCommandEncoder();
-          const pass = encoder.beginComputePass();
-          this.encode(pass);
-          pass.end();
-          let at = 0;
-          for (const [buffer, offset, size] of this.outputs) {
-            if (size) encoder.copyBufferToBuffer(buffer, offset, staging, at, size);
-            at += size;
-          }
+          encodeSteps(encoder, first, ends[i]);
+          const last = i === ends.length - 1;
+          if (last) encodeCopies(encoder);
           device.queue.submit([encoder.finish()]);
           counts.submits += 1;
-          return staging.mapAsync(GPUMapMode.READ);
+          return last ? staging.mapAsync(GPUMapMode.READ) : device.queue.onSubmittedWorkDone();
         });
-        const view = destination.getBuffer("u8");
-        try {
-          view.data.set(new Uint8Array(staging.getMappedRange(), 0, view.data.length));
-        } finally {
-          view.release();
+      }
+    }
+
+    // One pass a submit. The outputs come one after another into `destination`, a Python buffer.
+    run(destination, ...sources) {
+      return this.inTurn(() => this.runNow(destination, sources));
+    }
+
+    async runNow(destination, sources) {
+      const { device } = this;
+      const staging = this.idle.pop() ?? createBuffer(device, this.size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
+      const encodeSteps = (encoder, first, end) => {
+        const pass = encoder.beginComputePass();
+        this.encode(pass, first, end);
+        pass.end();
+      };
+      const encodeCopies = (encoder) => {
+        let at = 0;
+        for (const [buffer, offset, size] of this.outputs) {
+          if (size) encoder.copyBufferToBuffer(buffer, offset, staging, at, size);
+          at += size;
         }
-        staging.unmap();
+      };
+      try {
+        await this.submit(sources, staging, encodeSteps, encodeCopies);
+        readMapped(staging, destination);
       } catch (error) {
         destroyBuffer(staging);
         throw error;
       }
       if (this.closed) destroyBuffer(staging);
       else this.idle.push(staging);
+    }
+
+    // A run with a pass for each step and without outputs: into `destination`, a Python buffer, come the nanoseconds
+    // at which each step began and ended, as pairs of 64-bit integers.
+    profile(destination, ...sources) {
+      return this.inTurn(() => this.profileNow(destination, sources));
+    }
+
+    async profileNow(destination, sources) {
+      const { device } = this;
+      const queries = 2 * this.pipelines.length;
+      const usage = GPUBufferUsage;
+      const sets = [];
+      const held = [];
+      try {
+        await scoped(device, () => {
+          for (let at = 0; at < queries; at += MOST_QUERIES) {
+            sets.push(device.createQuerySet({ type: "timestamp", count: Math.min(MOST_QUERIES, queries - at) }));
+          }
+          const size = Math.max(16, 8 * queries);
+          held.push(createBuffer(device, size, usage.QUERY_RESOLVE | usage.COPY_SRC));
+          held.push(createBuffer(device, size, usage.MAP_READ | usage.COPY_DST));
+        });
+        const [resolved, staging] = held;
+        const encodeSteps = (encoder, first, end) => {
+          for (let i = first; i < end; i++) {
+            const at = (2 * i) % MOST_QUERIES;
+            const querySet = sets[Math.floor((2 * i) / MOST_QUERIES)];
+            const timestampWrites = { querySet, beginningOfPassWriteIndex: at, endOfPassWriteIndex: at + 1 };
+            const pass = encoder.beginComputePass({ timestampWrites });
+            this.encode(pass, i, i + 1);
+            pass.end();
+          }
+        };
+        const encodeCopies = (encoder) => {
+          sets.forEach((set, i) => encoder.resolveQuerySet(set, 0, set.count, resolved, 8 * MOST_QUERIES * i));
+          if (queries) encoder.copyBufferToBuffer(resolved, 0, staging, 0, 8 * queries);
+        };
+        await this.submit(sources, staging, encodeSteps, encodeCopies);
+        readMapped(staging, destination);
+      } finally {
+        sets.forEach((set) => set.destroy());
+        held.forEach(destroyBuffer);
+      }
     }
 
     close() {

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from webq8.ceilings import measure_ceilings
 from webq8.dtypes import ITEMSIZE, as_buffer, numel, round_up, to_array
 from webq8.errors import ClosedError, InputError, NoAdapter, Webq8Error
 from webq8.formats import read_pte
 from webq8.ir import Graph, Limits, Method, Plan, Tensor
 from webq8.ir import Program as Parsed
 from webq8.plan import check_method, find_problems, plan_program
+from webq8.profiling import Profile, profile_of
 from webq8.rewrite import optimize, simplify
 
 if TYPE_CHECKING:
@@ -92,9 +94,8 @@ class Program:
         else:
             plan = self._plans[name]
             destination = bytearray(sum(s.size for s in plan.outputs))
-            padded = [b if len(b) % 4 == 0 else bytes(b).ljust(round_up(len(b), 4), b"\0") for b in buffers]
-            await self._loaded.run(name, padded, destination)
-            self.submits += 1
+            await self._loaded.run(name, _whole_words(buffers), destination)
+            self.submits += len(plan.ends)
             results, at = [], 0
             for spec, slot in zip(outputs, plan.outputs, strict=True):
                 size = numel(spec.shape) * ITEMSIZE[spec.dtype]
@@ -110,6 +111,24 @@ class Program:
         from webq8 import gpu
 
         return gpu.block(call)
+
+    async def profile(self, *inputs: Any, method: str | None = None, runs: int = 10) -> Profile:
+        """Measures the GPU time of each dispatch of a method, with the arguments of a call: medians of `runs` runs.
+
+        Also measures what the device reaches at most, once, and keeps it busy before, since an idle GPU is slow. Raises
+        as a call does, InputError on "cpu" too, and DeviceError where the adapter has no timestamp queries.
+        """
+        name = self._method(method)
+        if self._loaded is None:
+            raise InputError(f'{self.name}: profiling measures the GPU; load it with device="webgpu"')
+        if runs < 1:
+            raise InputError(f"runs: {runs} is less than 1")
+        sources, plan = _whole_words(self._check(name, inputs)), self._plans[name]
+        ceilings = await measure_ceilings(self._loaded.device)
+        times = [await self._loaded.profile(name, sources, len(plan.steps)) for _ in range(runs + 1)]
+        self.submits += len(plan.ends) * len(times)
+        # the first one warms caches
+        return profile_of((self.name, name, str(self.adapter)), plan.steps, times[1:], ceilings)
 
     def close(self) -> None:
         """Frees everything the program holds on the GPU. A closed program cannot run; closing twice is fine."""
@@ -156,6 +175,11 @@ class Program:
         specs = self.methods[method].inputs
         arrays = [to_array(b, s.shape, s.dtype) for b, s in zip(buffers, specs, strict=True)]
         return run_graph(self._parsed.methods[method].graph, arrays)
+
+
+def _whole_words(buffers: Sequence[memoryview]) -> list[Any]:
+    """Buffers padded to what can be written to the GPU."""
+    return [b if len(b) % 4 == 0 else bytes(b).ljust(round_up(len(b), 4), b"\0") for b in buffers]
 
 
 def drive(coroutine: Coroutine[Any, Any, T]) -> T:

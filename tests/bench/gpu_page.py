@@ -1,53 +1,31 @@
 """What gpu_page.js runs on a machine with a real GPU: correctness of every op case, ceilings, kernels, networks.
 
-Each figure is the median of batches of at least 15 ms, after the card was kept busy: idle, it clocks far lower.
+Each figure is the median of batches (`gpu.Loaded.device_ms`), after the card was kept busy: idle, it clocks far lower.
 """
 
 import io
 import json
 import time
-from pathlib import Path
 from urllib.parse import parse_qs
 
 import numpy as np
 import webq8
 from webq8 import gpu, ops
-from webq8.handlers.registry import I8, REGISTRY, op
-from webq8.ir import Call, Dispatch, Graph, Method, Program, Tensor
-from webq8.paths import resource_dir
+from webq8.ceilings import measure_ceilings
+from webq8.ir import Call, Graph, Method, Program, Tensor
 from webq8.runtime import compile_program, drive
-
-BATCH_MS, BATCHES = 15, 5
-SUBMIT_MS = 15  # what a submit and its answer cost; batches are so long that it hardly counts
 
 
 async def main(query: str) -> str:
     wanted = parse_qs(query).get("parts", ["ceilings,linear"])[0].split(",")
     device = await gpu.device()
-    for shader in Path(__file__).parent.glob("bench_*.wgsl"):
-        (resource_dir("wgsl") / shader.name).write_text(shader.read_text())
     found = {"adapter": str(device.adapter), "packed_dot": device.packed_dot, "live": gpu.live()}
-    if not device.adapter.software:
-        await warm_up()
+    await measure_ceilings(device)  # warms the card up
     for part in wanted:
         start = time.perf_counter()
         found[part] = await PARTS[part]()
         found[f"{part} s"] = round(time.perf_counter() - start, 1)
     return json.dumps(found)
-
-
-async def warm_up() -> None:
-    program = await single("et_vk.q8ta_linear.default", *linear(2048, 2048, 2048))
-    await device_ms(program, milliseconds=500)
-    program.close()
-
-
-async def device_ms(program, milliseconds: float = BATCH_MS) -> float:
-    """Median milliseconds of a run on the device, many of them in one pass."""
-    replay, repeats = program._loaded.replays["forward"], 4
-    while await replay.deviceTime(repeats) * repeats < milliseconds + SUBMIT_MS:
-        repeats *= 2
-    return sorted([await replay.deviceTime(repeats) for _ in range(BATCHES)])[BATCHES // 2]
 
 
 async def single(name: str, x, args, out) -> "webq8.Program":
@@ -116,7 +94,7 @@ async def timed(name, problem):
     kept = [i for i, step in enumerate(steps) if step.kernel != "relayout"]
     keep(program._loaded.replays["forward"], steps, kept)
     kernels = [s.kernel for s in steps if s.kernel != "relayout"]
-    ms = await device_ms(program)
+    ms = await program._loaded.device_ms("forward")
     program.close()
     return ms, kernels
 
@@ -234,7 +212,7 @@ async def networks():
         rows[name] = {
             "digit numpy to numpy ms": sorted(floor)[25],
             "cosine": got @ want / np.linalg.norm(got) / np.linalg.norm(want),
-            "back to back ms": await device_ms(program),
+            "back to back ms": await program._loaded.device_ms("forward"),
             "numpy to numpy ms": sorted(times)[25],
             "dispatches": program.dispatches(),
             "load": program.load_ms,
@@ -245,48 +223,28 @@ async def networks():
 
 
 async def profile():
-    """Each step of the networks alone, many times over: microseconds by kernel, and the slowest steps."""
+    """GPU time of the networks: microseconds by kernel, and the slowest dispatches."""
     rows = {}
     for name in ("mobilenet_v2", "resnet18"):
         program = await webq8.load(f"networks/{name}.pte")
-        replay, steps = program._loaded.replays["forward"], program._plans["forward"].steps
-        whole = [[*replay.pipelines], [*replay.groups]]
-        times = []
-        for i in range(len(steps)):
-            replay.pipelines, replay.groups = (gpu._object(part) for part in whole)
-            keep(replay, steps, [i])
-            times.append((await replay.deviceTime(300) * 1e3, steps[i].kernel, steps[i].node, steps[i].grid[0]))
-        by_kernel: dict[str, float] = {}
-        for us, kernel, *_ in times:
-            by_kernel[kernel] = round(by_kernel.get(kernel, 0) + us, 1)
-        slowest = [f"{us:.1f} {kernel} {node} grid {grid}" for us, kernel, node, grid in sorted(times)[:-16:-1]]
-        rows[name] = {"us by kernel": by_kernel, "slowest": slowest}
+        [spec] = program.methods["forward"].inputs
+        found = await program.profile(np.zeros(spec.shape, np.float32), runs=30)
+        slowest = sorted(found.rows, key=lambda row: -row.microseconds)[:15]
+        rows[name] = {
+            "us": found.microseconds,
+            "us from first to last": found.elapsed,
+            "resolution us": found.resolution,
+            "us by kernel": {row.kernel: round(row.microseconds, 1) for row in found.kernels},
+            "slowest": [f"{r.microseconds:.1f} {r.kernel} {r.node}, {r.reached:.0%} of ceiling" for r in slowest],
+        }
         program.close()
     return rows
 
 
 async def ceilings():
-    """dot4I8Packed with everything in registers, and a copy: what kernels are held against."""
-
-    @op("bench.dot4.default", x=I8("*S", "rows"), out=I8("*S", "rows"))
-    def dot4(a):
-        """Registers only."""
-        yield Dispatch("bench_dot4", {"x": a.x.id, "y": a.out.id}, {"rounds": 512}, threads=132 * 2048 * 4)
-
-    @op("bench.copy.default", x=I8("*S", "rows"), out=I8("*S", "rows"))
-    def copy(a):
-        """A copy."""
-        words = a.out.layout.words // 4
-        yield Dispatch("bench_copy", {"x": a.x.id, "y": a.out.id}, {"words": words}, threads=words)
-
-    ms, _ = await timed("bench.dot4.default", (int8(1, 1024), (), ((1, 1024), "int8")))
-    tops = 132 * 2048 * 4 * 512 * 64 * 8e-9 / ms
-    n = 2**28
-    copied, _ = await timed(
-        "bench.copy.default", (np.zeros((n // 4096, 4096), np.int8), (), ((n // 4096, 4096), "int8"))
-    )
-    del REGISTRY["bench.dot4.default"], REGISTRY["bench.copy.default"]
-    return {"dot4 TOPS": tops, "copy GB/s": 2 * n * 1e-6 / copied}
+    """Packed dot products with everything in registers, and a copy: what kernels are held against."""
+    found = await measure_ceilings(await gpu.device())
+    return {"dot4 TOPS": found.tops, "copy GB/s": found.gbps}
 
 
 PARTS = {

@@ -12,6 +12,6 @@ mkdir -p "$out/networks"
 cp "$(.venv/bin/python tests/networks.py)"/* "$out/networks"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp tests/bench/gpu_page.py tests/bench/bench_*.wgsl "$work"
+cp tests/bench/gpu_page.py "$work"
 cp -r tests/cases "$work"
 (cd "$work" && rm -f "$out/bench.zip" && python3 -m zipfile -c "$out/bench.zip" ./*)

@@ -22,9 +22,12 @@ LAYERS = [
     "handlers",
     "rewrite",
     "wgsl",
+    "submits",
     "plan",
     "reference",
+    "profiling",
     "gpu",
+    "ceilings",
     "runtime",
     "ops",
     "__init__",
@@ -82,6 +85,7 @@ def test_only_gpu_touches_js() -> None:
 def test_public_names() -> None:
     assert webq8.__all__ == [
         "MethodSpec",
+        "Profile",
         "Program",
         "Tensor",
         "TensorSpec",

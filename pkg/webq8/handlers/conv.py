@@ -100,6 +100,12 @@ def _check_depthwise(a: Args) -> None:
     check_terms(a.R)
 
 
+def _operations(a: Args, transposed: bool = False) -> int:
+    """Of all taps, those outside of the map as well; a transposed convolution takes every tap for each input pixel."""
+    pixels = a.N * (a.H * a.W if transposed else a.OH * a.OW)
+    return int(2 * pixels * a.OC * a.R)
+
+
 def _params(a: Args) -> dict[str, Param]:
     (kh, kw), (sh, sw), (ph, pw), (dh, dw) = a.kernel, a.stride, a.padding, a.dilation
     return {
@@ -154,7 +160,8 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
         if a.limits.software:
             sums = sums_by_tap(row_sums(a.weight.data, a.OC, stride, taps, a.IC), a.OC, taps, padded)
             threads = cdiv(pixels, _TILE) * padded // 4
-            yield Dispatch("conv2d", bind | {"tap_sums": sums}, {"pixels": pixels, **_params(a)}, threads)
+            params = {"pixels": pixels, **_params(a)}
+            yield Dispatch("conv2d", bind | {"tap_sums": sums}, params, threads, operations=_operations(a))
             return
         yield from gemm(
             bind | {"sums": int32s(row_sums(a.weight.data, a.OC, stride, 1, a.R), padded)},
@@ -167,6 +174,7 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
             },
             pixels,
             a.OC,
+            _operations(a),
             {n: v for n, v in (_params(a) | {"channel_steps": k_bytes // 16}).items() if n in GEOMETRY},
         )
 
@@ -195,6 +203,7 @@ def conv2d_depthwise(a: Args) -> Iterator[Dispatch]:
         },
         {**_params(a), "words": a.N * a.OH * a.OW * words, "n_words": words},
         threads=a.N * a.OH * a.OW * words // (4 if wide else 1),
+        operations=_operations(a),
     )
 
 
@@ -233,4 +242,5 @@ def _windowed(a: Args, transposed: bool) -> Dispatch:
         {"words": words, "window": packed.window, **_params(a)},
         threads=words,
         constants={"shared_window": packed.shared, "transposed": transposed},
+        operations=_operations(a, transposed),
     )

@@ -78,6 +78,8 @@ def _convolution(a: Args, low: float, high: float) -> Dispatch:
     taps = geometry["kernel_height"] * geometry["kernel_width"]
     single = geometry["y_channels"] == 1
     blocks = cdiv(geometry["y_channels"], 1 if single else 4)
+    side = "x" if a.transposed else "y"  # where every tap is taken for each pixel
+    pixels = geometry[f"{side}_height"] * geometry[f"{side}_width"]
     threads = a.S[0] * a.groups * blocks * geometry["y_height"] * geometry["y_width"]
     return Dispatch(
         "convolution",
@@ -100,6 +102,7 @@ def _convolution(a: Args, low: float, high: float) -> Dispatch:
         },
         threads,
         {"transposed": a.transposed, "single": single, "clamped": (low, high) != (-math.inf, math.inf)},
+        operations=2 * a.S[0] * pixels * taps * geometry["x_channels"] * geometry["y_channels"] * a.groups,
     )
 
 

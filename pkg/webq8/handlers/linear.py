@@ -82,18 +82,19 @@ def matrix_product(a: Args, rows: int, k: int, n: int, k_bytes: int) -> Iterator
         "y": a.out.id,
     }
     params: dict[str, Param] = {"n_words": n_padded // 4, "k_steps": k_bytes // 16, **epilogue_params(a)}
+    operations = 2 * rows * n * k
     if rows == 1:
         lanes = min(_GEMV_THREADS, 1 << max(0, (cdiv(k_bytes, 16) - 1).bit_length() - 2))
         threads = cdiv(n_padded // 4, _GEMV_THREADS // lanes) * _GEMV_THREADS
-        yield Dispatch("linear_gemv", bind, params, threads, constants={"lanes": lanes})
+        yield Dispatch("linear_gemv", bind, params, threads, constants={"lanes": lanes}, operations=operations)
         return
     params |= {"rows": rows, "y_stride": a.out.layout.padded // 4}
     if not a.limits.software:
-        yield from gemm(bind, params, rows, n)
+        yield from gemm(bind, params, rows, n, operations)
         return
     tiles_n = cdiv(n, _TILE)
     threads = cdiv(rows, _TILE) * tiles_n * (_TILE // 4) ** 2
-    yield Dispatch("linear", bind, params | {"tiles_n": tiles_n}, threads)
+    yield Dispatch("linear", bind, params | {"tiles_n": tiles_n}, threads, operations=operations)
 
 
 def gemm(
@@ -101,6 +102,7 @@ def gemm(
     params: Mapping[str, Param],
     rows: int,
     n: int,
+    operations: int,
     geometry: Mapping[str, Param] | None = None,
 ) -> Iterator[Dispatch]:
     """The tiled product of wgsl/gemm.wgsl; with `geometry`, rows are the pixels of a convolution's output."""
@@ -117,6 +119,7 @@ def gemm(
         every | {"slice_steps": slice_steps},
         threads=tiles * slices * 128,
         constants={"convolution": geometry is not None, "partial_sums": slices > 1},
+        operations=operations,
     )
     if slices == 1:
         yield product
@@ -169,6 +172,7 @@ def linear_float_out(a: Args) -> Iterator[Dispatch]:
             "x_scale": f32(a.x_scale),
         },
         threads=numel(a.B) * n_padded // 4,
+        operations=2 * numel(a.B) * a.N * a.K,
     )
 
 
@@ -209,4 +213,5 @@ def _float_product(a: Args, weight: Const, k_bytes: int, channel: Const) -> Disp
         {"x": a.x.id, "weight": weight, "channel": channel, "y": a.out.id},
         {"rows": numel(a.B), "n": a.N, "n_words": n_words, "k": a.K, "k_words": k_bytes // 4},
         threads=numel(a.B) * n_words,
+        operations=2 * numel(a.B) * a.N * a.K,
     )

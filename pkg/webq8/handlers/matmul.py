@@ -53,15 +53,16 @@ def product(
         "beta": f32(beta),
     }
     bind = {"x": x.id, "w": w.id, "addend": addend.id, "y": out.id}
+    operations = 2 * batches * m * n * k
     if m <= _FEW_ROWS:
         outputs = batches * m * n
         lanes = lanes_for(k, outputs, transposed)
         params["outputs"] = outputs
         constants = {"lanes": lanes, "transposed": transposed}
-        return Dispatch("matvec", bind, params, shared_threads(outputs, lanes), constants)
+        return Dispatch("matvec", bind, params, shared_threads(outputs, lanes), constants, operations=operations)
     params |= {"tiles_m": cdiv(m, _TILE), "tiles_n": cdiv(n, _TILE), "batches": batches}
     threads = batches * cdiv(m, _TILE) * cdiv(n, _TILE) * (_TILE // 4) ** 2
-    return Dispatch("matmul", bind, params, threads, {"transposed": transposed})
+    return Dispatch("matmul", bind, params, threads, {"transposed": transposed}, operations=operations)
 
 
 @op(

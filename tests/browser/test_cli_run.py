@@ -68,6 +68,18 @@ def test_classifier(pyodide: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(run.outputs["out0"], on_cpu.outputs["out0"])
 
 
+def test_profile(tmp_path: Path) -> None:
+    run = Run(tmp_path, CLASSIFIER, [DIGIT], "--profile", "--trace", tmp_path / "trace.json")
+    assert (run.status, run.err, run.files) == (0, "", ["in.npz", "out.npz"])
+    first, _, *table = run.out.splitlines()
+    report = json.loads(first)
+    assert report["submits"] == 1
+    assert table[0] == f"classifier.pte, forward, on {report['adapter']}"
+    kernels = [line.split()[0] for line in table[-report["dispatches"] :]]
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert kernels == [event["name"] for event in events if event["ph"] == "X"]
+
+
 def test_model_without_inputs(tmp_path: Path) -> None:
     model = "dequantize_per_tensor__zp.pte"
     case = CASES[model]

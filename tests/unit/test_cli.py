@@ -85,6 +85,8 @@ def test_outputs_are_replaced_only_by_success(inputs: Path, tmp_path: Path) -> N
         (["run", "MODEL", "--inputs", "IN", "--outputs", "OUT", "--gpu", "none"], "invalid choice: 'none'"),
         (["run", "MODEL", "--inputs", "IN", "--outputs", "OUT", "--device", "tpu"], "invalid choice: 'tpu'"),
         (["run", "MODEL", "--inputs", "IN", "--outputs", "OUT", "--device", "cpu", "--method", "f"], "no method 'f'"),
+        (["run", "MODEL", "--inputs", "IN", "--outputs", "OUT", "--trace", "absent/t"], "cannot write a file absent"),
+        (["run", "MODEL", "--inputs", "IN", "--outputs", "OUT", "--device", "cpu", "--profile"], "measures the GPU"),
         (["run", "MODEL", "--inputs", "MODEL", "--outputs", "OUT"], "is not an .npz file of plain arrays"),
         (["run", "IN", "--inputs", "IN", "--outputs", "OUT", "--device", "cpu"], "in.npz"),
         (["inspect", "IN"], "in.npz"),

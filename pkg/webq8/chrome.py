@@ -96,11 +96,11 @@ def chrome_args(gpu: Gpu) -> list[str]:
         "--disable-sync",
         "--disable-dev-shm-usage",
         "--enable-unsafe-webgpu",
-        "--enable-webgpu-developer-features",  # lifts the rounding of GPU timestamps to 100 us
     ]
     if gpu == "swiftshader":
         return [*args, "--use-webgpu-adapter=swiftshader"]
-    args.append("--ignore-gpu-blocklist")
+    # The last one lifts the rounding of GPU timestamps to 100 us.
+    args += ["--ignore-gpu-blocklist", "--enable-webgpu-developer-features"]
     if sys.platform == "linux":
         args += ["--enable-features=Vulkan", "--use-vulkan=native", "--use-angle=vulkan", "--disable-vulkan-surface"]
     return args

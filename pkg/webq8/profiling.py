@@ -28,7 +28,7 @@ class Ceilings:
 
 @dataclass(frozen=True)
 class Timing:
-    """The GPU time of one dispatch (the median of the runs), or the sum of several.
+    """The GPU time of one dispatch (the median of the runs, or their mean by a coarse clock), or the sum of several.
 
     `operations` counts products only, two for a multiply-add; `nbytes` is the size of the tensors read and written.
     """
@@ -65,8 +65,8 @@ class Profile:
         kernels: the same, summed by kernel, the longest first.
         microseconds: the sum over the rows.
         elapsed: microseconds from the first dispatch's begin to the last one's end: the median of the runs.
-        resolution: of the GPU's clock, in microseconds. Browsers round it to 100 unless developer features are on
-            (Chromium's `--enable-webgpu-developer-features`); many runs help only so far then.
+        resolution: of the GPU's clock, in microseconds. Browsers round it to about 100 unless developer features are
+            on (Chromium's `--enable-webgpu-developer-features`). From 10 on, times are means: take a hundred runs.
         ceilings: what the device reaches at most. That of products is for int8 with packed dot products; float32 ones
             reach about half of it.
     """
@@ -106,7 +106,7 @@ class Profile:
                 "node": row.node,
                 "operations": row.operations,
                 "bytes": row.nbytes,
-                "median us": row.microseconds,
+                "us": row.microseconds,
                 "TOPS": row.tops,
                 "GB/s": row.gbps,
                 "of ceiling": row.reached,
@@ -128,10 +128,10 @@ class Profile:
         yield f"{self.model}, {self.method}, on {self.adapter}"
         yield (
             f"{_microseconds(self.microseconds)} µs in {len(self.rows)} dispatches, {_microseconds(self.elapsed)} from "
-            f"first to last; medians of {self.runs} runs"
+            f"first to last; {'means' if _is_coarse(self.resolution) else 'medians'} of {self.runs} runs"
         )
         yield f"ceilings: {_number(self.ceilings.tops)} TOPS (int8 dot products), {_number(self.ceilings.gbps)} GB/s"
-        if self.resolution >= 10:
+        if _is_coarse(self.resolution):
             yield (
                 f"this browser rounds GPU times to {self.resolution:.0f} µs; "
                 "Chromium does not with --enable-webgpu-developer-features"
@@ -208,17 +208,23 @@ _STYLE = """
 def profile_of(
     names: tuple[str, str, str], steps: Sequence[Step], runs: Sequence[Sequence[int]], ceilings: Ceilings
 ) -> Profile:
-    """Medians of `runs`, each the nanoseconds at which every step began and ended; `names`: model, method, adapter."""
+    """The profile of `runs`: nanoseconds at which each step began and ended; `names`: model, method, adapter."""
     timelines = sorted((_timeline(run) for run in runs), key=_length)
     middle = len(runs) // 2
+    resolution = gcd(*(t for run in runs for t in run)) / 1000
     rows = []
     for step, spans in zip(steps, zip(*timelines, strict=True), strict=True):
-        median = sorted(duration for _, duration in spans)[middle]
+        durations = sorted(duration for _, duration in spans)
+        # rounded down, most of a short step's times are 0, but their mean tends to the right one
+        usual = sum(durations) / len(durations) if _is_coarse(resolution) else durations[middle]
         work = step.operations, step.nbytes
-        rows.append(Timing(step.kernel, step.node, median, *work, ceilings.microseconds(*work)))
+        rows.append(Timing(step.kernel, step.node, usual, *work, ceilings.microseconds(*work)))
     chosen = timelines[middle]
-    resolution = gcd(*(t for run in runs for t in run)) / 1000
     return Profile(*names, len(runs), ceilings, tuple(rows), chosen, _length(chosen), resolution)
+
+
+def _is_coarse(resolution: float) -> bool:
+    return resolution >= 10
 
 
 def _timeline(times: Sequence[int]) -> tuple[tuple[float, float], ...]:

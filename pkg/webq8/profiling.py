@@ -252,6 +252,6 @@ def _microseconds(value: float) -> str:
 
 def _number(value: float) -> str:
     """Three digits that count, without exponents."""
-    if 0 < value < 1e-3:
-        return "<0.001"
+    if 0 < value < 1e-4:
+        return "<0.0001"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

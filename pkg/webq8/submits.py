@@ -22,7 +22,7 @@ class _Speed:
         return step.operations / self.operations + step.nbytes / self.nbytes
 
 
-_SECONDS = 1.5  # of a submit, by the estimate
+_SECONDS = 1.75  # of a submit, by the estimate
 # SwiftShader on two cores, as profiles of MobileNetV2, ResNet-18 and single ops gave it: 0.1 to 1.2 · 10⁹ operations
 # and 25 to 700 · 10⁶ bytes a second by kernel; together these come within a factor of two of most.
 _SOFTWARE = _Speed(0.5e9, 60e6)

@@ -16,7 +16,7 @@ from pyodide.code import run_js
 from pyodide.ffi import JsException, can_run_sync, run_sync, to_js
 
 from webq8 import wgsl
-from webq8.errors import CannotBlock, DeviceError, DeviceLost, InputError, NoAdapter, ShaderError
+from webq8.errors import CannotBlock, ClosedError, DeviceError, DeviceLost, InputError, NoAdapter, ShaderError
 from webq8.ir import Limits, Plan, ProgramPlan, Slot, Step
 
 __all__ = ["Adapter", "Device", "Loaded", "block", "device", "fetch", "live"]
@@ -129,6 +129,14 @@ class Device:
     def check_lost(self) -> None:
         if self.lost:
             raise DeviceLost(f"the GPU device was lost ({self.lost}); load the program again") from None
+
+    def check_timestamps(self) -> None:
+        """Raises DeviceError where the adapter has no timestamp queries."""
+        if "timestamp-query" not in self.features:
+            raise DeviceError(
+                f"{self.adapter} has no timestamp queries here, which profiling needs: use a browser and a GPU with "
+                'the WebGPU feature "timestamp-query", as Chrome and Edge 121 and newer have on most'
+            )
 
     def layout(self, k: wgsl.Kernel, writable: tuple[str, ...]) -> Any:
         if (k.name, writable) not in self._layouts:
@@ -243,21 +251,22 @@ class Loaded:
 
     async def run(self, method: str, sources: Sequence[Any], destination: bytearray) -> None:
         """Writes `sources`, replays the method, and fills `destination` with its outputs one after another."""
-        await self.device.guard(self.replays[method].run(destination, *sources))
+        await self._finished(self.replays[method].run(destination, *sources))
 
     async def profile(self, method: str, sources: Sequence[Any], steps: int) -> list[int]:
-        """Runs a method of so many steps; nanoseconds at which each began and ended, one pair after another.
-
-        Raises DeviceError where the adapter has no timestamp queries.
-        """
-        if "timestamp-query" not in self.device.features:
-            raise DeviceError(
-                f"{self.device.adapter} has no timestamp queries here, which profiling needs: use a browser and a GPU "
-                'with the WebGPU feature "timestamp-query", as Chrome and Edge 121 and newer have on most'
-            )
+        """Runs a method of so many steps; nanoseconds at which each began and ended, one pair after another."""
         times = bytearray(16 * steps)
-        await self.device.guard(self.replays[method].profile(times, *sources))
+        await self._finished(self.replays[method].profile(times, *sources))
         return memoryview(times).cast("Q").tolist()
+
+    async def _finished(self, run: Awaitable[Any]) -> None:
+        """Waits for a run. One of several submits cannot go on once the program is closed."""
+        try:
+            await self.device.guard(run)
+        except DeviceError as e:
+            if self.replays or isinstance(e, DeviceLost):
+                raise
+            raise ClosedError("the program was closed during a run that takes several submits") from None
 
     async def device_ms(self, method: str, warm_up: float = 0) -> float:
         """Milliseconds of one replay of a method on the device, after it was kept busy for `warm_up` milliseconds.

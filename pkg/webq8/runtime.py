@@ -123,11 +123,13 @@ class Program:
             raise InputError(f'{self.name}: profiling measures the GPU; load it with device="webgpu"')
         if runs < 1:
             raise InputError(f"runs: {runs} is less than 1")
-        sources, plan = _whole_words(self._check(name, inputs)), self._plans[name]
+        sources, plan, times = _whole_words(self._check(name, inputs)), self._plans[name], list[list[int]]()
+        self._loaded.device.check_timestamps()
         ceilings = await measure_ceilings(self._loaded.device)
-        times = [await self._loaded.profile(name, sources, len(plan.steps)) for _ in range(runs + 1)]
-        self.submits += len(plan.ends) * len(times)
-        # the first one warms caches
+        for _ in range(runs + 1):  # the first one warms caches
+            self._method(name)  # it may have been closed meanwhile
+            times.append(await self._loaded.profile(name, sources, len(plan.steps)))
+            self.submits += len(plan.ends)
         return profile_of((self.name, name, str(self.adapter)), plan.steps, times[1:], ceilings)
 
     def close(self) -> None:

@@ -148,6 +148,50 @@ async def chain(inputs, weight, scales, layers, seconds):
     return list(outputs), again, rows, planned, [n / len(inputs) for n in counted]
 
 
+async def close_meanwhile(x, weight, scales, seconds, profiling):
+    """Closes a program while it runs or is profiled, in submits of so many estimated seconds."""
+    import asyncio
+
+    from webq8 import gpu, ops, submits
+
+    ops.close()
+    for _ in range(12):
+        x = ops.q8ta_linear(x, 0.05, 3, weight, None, scales, 0.05, -4)
+    usual, submits._SECONDS = submits._SECONDS, seconds
+    try:
+        data = await x.buffer()
+    finally:
+        submits._SECONDS = usual
+    [program] = ops._programs.values()
+    running = asyncio.ensure_future(program.profile(data) if profiling else program(data))
+    before = gpu.live()["submits"]
+    while gpu.live()["submits"] < before + 3:
+        await asyncio.sleep(0.001)
+    ops.close()
+    try:
+        await running
+    except Exception as e:
+        return type(e).__name__, str(e), gpu.live()
+    return "", "", gpu.live()
+
+
+@pytest.mark.parametrize(
+    ("profiling", "seconds", "message"),
+    [
+        (False, 1e-12, "the program was closed during a run that takes several submits"),
+        (True, 1e-12, "the program was closed during a run that takes several submits"),
+        (True, 1, "webq8.ops was closed; load it again to run it"),
+    ],
+)
+def test_closing_meanwhile(webq8_page: PythonPage, profiling: bool, seconds: float, message: str) -> None:
+    rng = np.random.default_rng(0)
+    x, weight = rng.integers(-128, 128, (256, 256), np.int8), rng.integers(-128, 128, (256, 256), np.int8)
+    scales = np.full(256, 0.01, np.float32)
+    error, text, live = webq8_page.call(close_meanwhile, x, weight, scales, seconds, profiling)
+    assert (error, text) == ("ClosedError", message)
+    assert (live["buffers"], live["bytes"]) == (0, 0)
+
+
 def expected(x: np.ndarray, weight: np.ndarray, scales: np.ndarray, layers: int) -> np.ndarray:
     for _ in range(layers):
         x = drive(ops.q8ta_linear(x, 0.05, 3, weight, None, scales, 0.05, -4).numpy("cpu"))

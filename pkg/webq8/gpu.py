@@ -28,9 +28,11 @@ _LIMITS = {
     "max_buffer_size": "maxBufferSize",
     "max_storage_buffer_binding_size": "maxStorageBufferBindingSize",
     "max_compute_workgroups_per_dimension": "maxComputeWorkgroupsPerDimension",
+    "max_compute_workgroup_storage_size": "maxComputeWorkgroupStorageSize",
 }
 _BATCH_MS, _BATCHES = 30, 5  # a submit and its answer can cost 15 ms
-_FEATURES = ("timestamp-query",)  # asked for where the adapter has them
+_MATRIX = "chromium-experimental-subgroup-matrix"
+_FEATURES = ("timestamp-query", "subgroups", _MATRIX)  # asked for where the adapter has them
 
 # kernel, overrides, bindings that are writable beside what the WGSL says
 Variant = tuple[str, tuple[tuple[str, int | float | bool], ...], tuple[str, ...]]
@@ -58,6 +60,13 @@ class Adapter:
         self.device, self.description = str(info.device), str(info.description)
         fallback = bool(getattr(info, "isFallbackAdapter", False))
         self.software = fallback or "swiftshader" in f"{self.architecture} {self.description}".lower()
+        sizes = {getattr(info, "subgroupMinSize", 0), getattr(info, "subgroupMaxSize", 0)}
+        shapes = [
+            (c.componentType, c.resultComponentType, c.M, c.N, c.K)
+            for c in getattr(info, "subgroupMatrixConfigs", None) or ()
+        ]
+        # what wgsl/gemm_matrix*.wgsl are written for
+        self.int8_matrix = sizes == {32} and ("i8", "i32", 16, 16, 32) in shapes
 
     def __str__(self) -> str:
         return (
@@ -105,8 +114,9 @@ class Device:
     def __init__(self, raw: Any, adapter: Adapter) -> None:
         self.raw, self.adapter = raw, adapter
         limits = {ours: int(getattr(raw.limits, theirs)) for ours, theirs in _LIMITS.items()}
-        self.limits = Limits(**limits, software=adapter.software)
         self.features = frozenset(name for name in _FEATURES if raw.features.has(name))
+        int8_matrix = adapter.int8_matrix and _MATRIX in self.features
+        self.limits = Limits(**limits, software=adapter.software, int8_matrix=int8_matrix)
         self.packed_dot = bool(js.navigator.gpu.wgslLanguageFeatures.has("packed_4x8_integer_dot_product"))
         self._state = _js.watch(raw)
         self._modules: dict[str, Any] = {}

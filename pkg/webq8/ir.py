@@ -24,7 +24,6 @@ __all__ = [
     "Plan",
     "Program",
     "ProgramPlan",
-    "Scratch",
     "Slot",
     "Step",
     "Tensor",
@@ -90,13 +89,6 @@ class Const:
     data: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False)
-class Scratch:
-    """int32 words that pass from one dispatch of a handler to the next; told apart by identity."""
-
-    words: int
-
-
 Param = int | float | tuple[int, ...] | tuple[float, ...]
 
 
@@ -107,7 +99,7 @@ class Dispatch:
     `operations` counts what products take, two for a multiply-add; 0 for kernels that mostly move data."""
 
     kernel: str
-    bind: Mapping[str, "int | Const | Scratch"]
+    bind: Mapping[str, "int | Const"]
     params: Mapping[str, Param]
     threads: int
     constants: Mapping[str, int | float | bool] = field(default_factory=dict)
@@ -118,12 +110,15 @@ class Dispatch:
 @dataclass(frozen=True)
 class Limits:
     """What a plan must know of its device: the part of GPUSupportedLimits that it must keep (the defaults are WebGPU's
-    own), and whether the CPU emulates it, which decides among kernels."""
+    own), and what decides among kernels: whether the CPU emulates it, and whether it has int8 subgroup matrices of
+    16×16×32."""
 
     max_buffer_size: int = 2**28
     max_storage_buffer_binding_size: int = 2**27
     max_compute_workgroups_per_dimension: int = 65535
+    max_compute_workgroup_storage_size: int = 2**14
     software: bool = False
+    int8_matrix: bool = False
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from webq8.ir import (
     Method,
     Plan,
     ProgramPlan,
-    Scratch,
     Slot,
     Step,
     Tensor,
@@ -98,7 +97,6 @@ class _Planner:
         self.converted: dict[tuple[int, LayoutName], int] = {}
         self.dispatches: list[Dispatch] = []
         self.roots: dict[int, int] = {}  # aliases
-        self.scratches: dict[Scratch, int] = {}
 
     def plan(self) -> Plan:
         calls = [(c, REGISTRY[c.op]) for c in self.graph.calls]
@@ -179,14 +177,7 @@ class _Planner:
             if isinstance(dispatch, Alias):
                 self.roots[dispatch.target] = self.root(dispatch.source)
             else:
-                refs = {n: self._scratch(ref) if isinstance(ref, Scratch) else ref for n, ref in dispatch.bind.items()}
-                self.dispatches.append(replace(dispatch, bind=refs, node=call.node))
-
-    def _scratch(self, scratch: Scratch) -> int:
-        """The tensor that stands for a handler's scratch."""
-        if scratch not in self.scratches:
-            self.scratches[scratch] = self._new(Tensor((scratch.words,), "int32"), "plain")
-        return self.scratches[scratch]
+                self.dispatches.append(replace(dispatch, node=call.node))
 
     def root(self, i: int) -> int:
         """The tensor whose memory tensor `i` is."""
@@ -277,8 +268,7 @@ class _Allocator:
     def _params(self, k: wgsl.Kernel, d: Dispatch) -> Slot:
         return self.p.constants.slot(wgsl.pack_params(k, d.params))
 
-    def _ref(self, ref: int | Const | Scratch) -> Slot:
-        assert not isinstance(ref, Scratch), "replaced by _scratch"
+    def _ref(self, ref: int | Const) -> Slot:
         return self.p.constants.slot(ref.data) if isinstance(ref, Const) else self._slot(ref)
 
     def _slot(self, i: int) -> Slot:

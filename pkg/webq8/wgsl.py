@@ -20,7 +20,9 @@ _FIELD = re.compile(r"(\w+)\s*:\s*(?:array<vec4<(\w+)>, (\d+)>|(\w+))\s*,")
 _OVERRIDE = re.compile(r"override\s+(\w+)\s*:")
 _WORKGROUP = re.compile(r"@workgroup_size\((\d+)\)")
 _CODES = {"u32": "I", "i32": "i", "f32": "f"}
-_SHARED = ("prelude", "dot4_packed", "dot4_plain")
+_USES = re.compile(r"^// uses (\w+)\n", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^(?:enable|requires|diagnostic\().*\n", re.MULTILINE)
+_SHARED = ("prelude", "dot4_packed", "dot4_plain", "gemm_io")
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,9 @@ class Kernel:
 
 @cache
 def _read(name: str) -> str:
-    return (resource_dir("wgsl") / f"{name}.wgsl").read_text("utf-8")
+    """wgsl/`name`.wgsl, with the files that it names by `// uses` lines in their place."""
+    text = (resource_dir("wgsl") / f"{name}.wgsl").read_text("utf-8")
+    return _USES.sub(lambda line: _read(line[1]), text)
 
 
 def kernel_names() -> list[str]:
@@ -90,7 +94,9 @@ def module_source(name: str, packed_dot: bool, writable: Collection[str] = ()) -
     source = _read(name)
     for variable in writable:
         source = source.replace(f"var<storage, read> {variable}:", f"var<storage, read_write> {variable}:")
-    return "\n".join([_read("dot4_packed" if packed_dot else "dot4_plain"), _read("prelude"), source])
+    module = "\n".join([_read("dot4_packed" if packed_dot else "dot4_plain"), _read("prelude"), source])
+    # WGSL wants these before anything else
+    return "".join([*_DIRECTIVE.findall(module), _DIRECTIVE.sub("", module)])
 
 
 def pack_params(k: Kernel, values: Mapping[str, Param]) -> bytes:

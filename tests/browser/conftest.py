@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from webq8.handlers.tuning import TILES
 from webq8.host import PythonPage
 
 
@@ -43,6 +44,26 @@ def gpu_kernels(webq8_page: PythonPage) -> Iterator[None]:
     before = webq8_page.call(set_limit, "software", False)
     yield
     webq8_page.call(set_limit, "software", before)
+
+
+async def use_tile(name):
+    """Has matrix products on GPUs take one tile of `webq8.handlers.tuning`, or with None those of its rules again."""
+    import webq8
+    from webq8.handlers import tuning
+
+    if name is None:
+        tuning.tile = tuning.rules
+    else:
+        tuning.rules, tuning.tile = tuning.tile, lambda *_: tuning.TILES[name]
+    webq8.ops.close()
+
+
+@pytest.fixture(params=[name for name in TILES if not name.startswith("matrix")])
+def tile(request: pytest.FixtureRequest, webq8_page: PythonPage, gpu_kernels: None) -> Iterator[str]:
+    """Plans as for a real GPU, with each tile for every product; subgroup matrices need an adapter that has them."""
+    webq8_page.call(use_tile, request.param)
+    yield request.param
+    webq8_page.call(use_tile, None)
 
 
 @pytest.fixture

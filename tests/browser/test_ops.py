@@ -59,6 +59,14 @@ def test_op_by_kernels_for_gpus(webq8_page: PythonPage, case: Case) -> None:
     np.testing.assert_array_equal(webq8_page.call(run, case.op, list(case.args())), expected(case))
 
 
+PRODUCTS = [c for c in CASES if c.op.startswith(("q8ta_linear", "q8ta_conv2d"))]
+
+
+@pytest.mark.parametrize("case", PRODUCTS, ids=lambda case: case.id)
+def test_product_by_each_tile(webq8_page: PythonPage, tile: str, case: Case) -> None:
+    np.testing.assert_array_equal(webq8_page.call(run, case.op, list(case.args())), expected(case), tile)
+
+
 def test_every_op_has_cases() -> None:
     for name in vars(ops)["_SHORT"]:
         count = sum(case.op == name for case in CASES)

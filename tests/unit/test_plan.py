@@ -59,11 +59,11 @@ def test_four_dimensional_linear_keeps_rows() -> None:
 def test_int8_inputs_and_outputs_are_row_major_outside() -> None:
     b = Builder()
     p = plan(b.graph(b.linear(b.input((3, 5), "int8"), 7)))
-    assert [s.kernel for s in p.steps] == ["relayout", "gemm", "relayout"]
+    assert [s.kernel for s in p.steps] == ["relayout", "gemm_small", "relayout"]
     assert p.relayouts == 2
     b = Builder()
     p = plan(b.graph(b.linear(b.input((3, 16), "int8"), 32)))
-    assert [s.kernel for s in p.steps] == ["gemm"]
+    assert [s.kernel for s in p.steps] == ["gemm_small"]
 
 
 def test_two_layouts_of_one_tensor() -> None:

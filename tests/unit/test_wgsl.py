@@ -4,7 +4,7 @@ import struct
 
 import pytest
 from webq8 import ceilings, wgsl
-from webq8.handlers import REGISTRY
+from webq8.handlers import REGISTRY, tuning
 
 
 @pytest.mark.parametrize("name", wgsl.kernel_names())
@@ -48,6 +48,6 @@ def test_every_kernel_is_used() -> None:
     """Names in the text of those that launch kernels: one that no handler launches is dead."""
     import inspect
 
-    modules = {inspect.getmodule(spec.handler) for spec in REGISTRY.values()} | {ceilings}
+    modules = {inspect.getmodule(spec.handler) for spec in REGISTRY.values()} | {ceilings, tuning}
     text = "".join(map(inspect.getsource, modules))
     assert [name for name in wgsl.kernel_names() if f'"{name}"' not in text] == []

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from webq8.dtypes import cdiv, round_up
 from webq8.handlers.epilogue import epilogue_params, per_channel
-from webq8.handlers.linear import GEOMETRY, gemm, matrix_product
+from webq8.handlers.gemm import CONVOLUTION, TRANSPOSED, gemm
+from webq8.handlers.linear import matrix_product
 from webq8.handlers.registry import (
     ACTIVATION,
     GROUPS,
@@ -20,8 +21,8 @@ from webq8.handlers.registry import (
     check_terms,
     op,
 )
-from webq8.handlers.weights import int32s, pack_rows, pack_windows, row_sums, sums_by_tap
-from webq8.ir import Const, Dispatch, Param
+from webq8.handlers.weights import int32s, pack_phases, pack_rows, pack_windows, row_sums, sums_by_tap
+from webq8.ir import Dispatch, Param
 
 __all__: list[str] = []
 
@@ -143,40 +144,58 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
     x int8 [N, IC, H, W]; weight int8 [OC, Kh·Kw·IC/groups] as `weight[oc, (kh·Kw + kw)·IC/groups + ic]` (rows may be
     padded), weight_scales and bias float32 [OC]; y int8 [N, OC, OH, OW]. A pointwise one is a matrix product.
     """
-    k_bytes = a.x.layout.padded
-    if a.groups > 1 or k_bytes % 16:
+    k_bytes, software = a.x.layout.padded, a.limits.software
+    if a.groups > 1 or (software and k_bytes % 16):
         yield _windowed(a, transposed=False)
-    elif a.kernel == (1, 1) and a.stride == (1, 1) and a.padding == (0, 0):
+    elif a.kernel == (1, 1) and a.stride == (1, 1) and a.padding == (0, 0) and k_bytes % 16 == 0:
         yield from matrix_product(a, a.N * a.H * a.W, a.IC, a.OC, k_bytes)
+    elif software:
+        yield _direct(a)
     else:
         taps, stride = a.kernel[0] * a.kernel[1], a.weight.shape[1]
-        padded, pixels = round_up(a.OC, 4), a.N * a.OH * a.OW
-        bind: dict[str, int | Const] = {
+        row, padded_row = taps * k_bytes, round_up(taps * k_bytes, 16)
+        runs = pack_rows(a.weight.data, a.OC, stride, taps, a.IC, k_bytes)
+        yield gemm(
+            a,
+            pack_rows(memoryview(runs.data), a.OC, row, 1, row, padded_row),
+            int32s(row_sums(a.weight.data, a.OC, stride, 1, a.R), round_up(a.OC, 4)),
+            rows=a.N * a.OH * a.OW,
+            columns=a.OC,
+            steps=padded_row // 16,
+            operations=_operations(a),
+            rows_are=CONVOLUTION,
+            pixel_words=min(k_bytes // 4, 4),
+            geometry=_gathered(a, a.OH, a.OW),
+        )
+
+
+def _gathered(a: Args, rows_height: int, rows_width: int) -> dict[str, Param]:
+    """What wgsl/gemm_io.wgsl gathers rows by."""
+    kept = ("kernel_", "stride_", "pad_", "dilation_", "x_height", "x_width", "y_height", "y_width")
+    geometry = {name: value for name, value in _params(a).items() if name.startswith(kept)}
+    return geometry | {
+        "rows_height": rows_height,
+        "rows_width": rows_width,
+        "channel_steps": max(1, a.x.layout.padded // 16),
+    }
+
+
+def _direct(a: Args) -> Dispatch:
+    taps, padded, pixels = a.kernel[0] * a.kernel[1], round_up(a.OC, 4), a.N * a.OH * a.OW
+    sums = row_sums(a.weight.data, a.OC, a.weight.shape[1], taps, a.IC)
+    return Dispatch(
+        "conv2d",
+        {
             "x": a.x.id,
-            "weight": pack_rows(a.weight.data, a.OC, stride, taps, a.IC, k_bytes),
+            "weight": pack_rows(a.weight.data, a.OC, a.weight.shape[1], taps, a.IC, a.x.layout.padded),
+            "tap_sums": sums_by_tap(sums, a.OC, taps, padded),
             "channel": per_channel(a.weight_scales, a.bias, a.OC),
             "y": a.out.id,
-        }
-        if a.limits.software:
-            sums = sums_by_tap(row_sums(a.weight.data, a.OC, stride, taps, a.IC), a.OC, taps, padded)
-            threads = cdiv(pixels, _TILE) * padded // 4
-            params = {"pixels": pixels, **_params(a)}
-            yield Dispatch("conv2d", bind | {"tap_sums": sums}, params, threads, operations=_operations(a))
-            return
-        yield from gemm(
-            bind | {"sums": int32s(row_sums(a.weight.data, a.OC, stride, 1, a.R), padded)},
-            {
-                "rows": pixels,
-                "n_words": padded // 4,
-                "y_stride": a.out.layout.padded // 4,
-                "k_steps": taps * k_bytes // 16,
-                **epilogue_params(a),
-            },
-            pixels,
-            a.OC,
-            _operations(a),
-            {n: v for n, v in (_params(a) | {"channel_steps": k_bytes // 16}).items() if n in GEOMETRY},
-        )
+        },
+        {"pixels": pixels, **_params(a)},
+        threads=cdiv(pixels, _TILE) * padded // 4,
+        operations=_operations(a),
+    )
 
 
 @op(
@@ -221,7 +240,25 @@ def conv2d_transposed(a: Args) -> Iterator[Dispatch]:
     x int8 [N, IC, H, W]; weight int8 [OC, Kh·Kw·IC/groups] as `weight[oc, (kh·Kw + kw)·IC/groups + ic]` (rows may be
     padded), weight_scales and bias float32 [OC]; y int8 [N, OC, OH, OW].
     """
-    yield _windowed(a, transposed=True)
+    k_bytes = a.x.layout.padded
+    if a.groups > 1 or k_bytes % 16 or a.dilation != (1, 1) or a.limits.software:
+        yield _windowed(a, transposed=True)
+        return
+    weight, sums = pack_phases(a.weight.data, a.OC, a.weight.shape[1], a.kernel, a.stride, a.IC, k_bytes)
+    height, width = (cdiv(size, apart) for size, apart in zip((a.OH, a.OW), a.stride, strict=True))
+    most_taps = cdiv(a.kernel[0], a.stride[0]) * cdiv(a.kernel[1], a.stride[1])
+    yield gemm(
+        a,
+        weight,
+        sums,
+        rows=a.N * height * width,
+        columns=a.OC,
+        steps=most_taps * k_bytes // 16,
+        operations=_operations(a, transposed=True),
+        rows_are=TRANSPOSED,
+        phases=a.stride[0] * a.stride[1],
+        geometry=_gathered(a, height, width),
+    )
 
 
 def _windowed(a: Args, transposed: bool) -> Dispatch:

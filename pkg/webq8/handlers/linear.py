@@ -1,10 +1,10 @@
 """Fully connected layers with int8 or int4 weights."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 
 from webq8.dtypes import cdiv, numel, round_up
 from webq8.handlers.epilogue import epilogue_params, per_channel
+from webq8.handlers.gemm import gemm
 from webq8.handlers.registry import (
     ACTIVATION,
     F32,
@@ -20,27 +20,11 @@ from webq8.handlers.registry import (
     f32,
     op,
 )
-from webq8.handlers.tuning import slices_of_k
 from webq8.handlers.weights import int32s, pack_rows, row_sums
-from webq8.ir import Const, Dispatch, Param, Scratch
+from webq8.ir import Const, Dispatch, Param
 
-__all__ = ["GEOMETRY", "gemm", "matrix_product"]
+__all__ = ["matrix_product"]
 
-# params of wgsl/gemm.wgsl that only a convolution needs
-GEOMETRY = (
-    "channel_steps",
-    "y_height",
-    "y_width",
-    "x_height",
-    "x_width",
-    "kernel_width",
-    "stride_height",
-    "stride_width",
-    "pad_height",
-    "pad_width",
-    "dilation_height",
-    "dilation_width",
-)
 _TILE = 32  # rows and columns of a workgroup of wgsl/linear.wgsl; a thread has 4×4
 _GEMV_THREADS = 64  # a workgroup of wgsl/linear_gemv.wgsl
 
@@ -73,62 +57,29 @@ def linear(a: Args) -> Iterator[Dispatch]:
 
 def matrix_product(a: Args, rows: int, k: int, n: int, k_bytes: int) -> Iterator[Dispatch]:
     """int8 [rows, k] (rows `k_bytes` apart, a multiple of 16) times weights [n, k], requantized."""
-    stride, n_padded = a.weight.shape[1], round_up(n, 4)
+    stride, n_padded, operations = a.weight.shape[1], round_up(n, 4), 2 * rows * n * k
+    weight = pack_rows(a.weight.data, n, stride, 1, k, k_bytes)
+    sums = int32s(row_sums(a.weight.data, n, stride, 1, k), n_padded)
+    if rows > 1 and not a.limits.software:
+        yield gemm(a, weight, sums, rows=rows, columns=n, steps=k_bytes // 16, operations=operations)
+        return
     bind: dict[str, int | Const] = {
         "x": a.x.id,
-        "weight": pack_rows(a.weight.data, n, stride, 1, k, k_bytes),
-        "sums": int32s(row_sums(a.weight.data, n, stride, 1, k), n_padded),
+        "weight": weight,
+        "sums": sums,
         "channel": per_channel(a.weight_scales, a.bias, n),
         "y": a.out.id,
     }
     params: dict[str, Param] = {"n_words": n_padded // 4, "k_steps": k_bytes // 16, **epilogue_params(a)}
-    operations = 2 * rows * n * k
     if rows == 1:
         lanes = min(_GEMV_THREADS, 1 << max(0, (cdiv(k_bytes, 16) - 1).bit_length() - 2))
         threads = cdiv(n_padded // 4, _GEMV_THREADS // lanes) * _GEMV_THREADS
         yield Dispatch("linear_gemv", bind, params, threads, constants={"lanes": lanes}, operations=operations)
         return
     params |= {"rows": rows, "y_stride": a.out.layout.padded // 4}
-    if not a.limits.software:
-        yield from gemm(bind, params, rows, n, operations)
-        return
     tiles_n = cdiv(n, _TILE)
     threads = cdiv(rows, _TILE) * tiles_n * (_TILE // 4) ** 2
     yield Dispatch("linear", bind, params | {"tiles_n": tiles_n}, threads, operations=operations)
-
-
-def gemm(
-    bind: Mapping[str, int | Const],
-    params: Mapping[str, Param],
-    rows: int,
-    n: int,
-    operations: int,
-    geometry: Mapping[str, Param] | None = None,
-) -> Iterator[Dispatch]:
-    """The tiled product of wgsl/gemm.wgsl; with `geometry`, rows are the pixels of a convolution's output."""
-    steps = params["k_steps"]
-    assert isinstance(steps, int)
-    tiles_n = cdiv(n, 64)
-    tiles = cdiv(rows, 128) * tiles_n
-    slice_steps = max(4, round_up(cdiv(steps, slices_of_k(tiles, steps)), 4))
-    slices = max(1, cdiv(steps, slice_steps))
-    every = {**dict.fromkeys(GEOMETRY, 1), **params, **(geometry or {}), "tiles_n": tiles_n, "tiles": tiles}
-    product = Dispatch(
-        "gemm",
-        bind,
-        every | {"slice_steps": slice_steps},
-        threads=tiles * slices * 128,
-        constants={"convolution": geometry is not None, "partial_sums": slices > 1},
-        operations=operations,
-    )
-    if slices == 1:
-        yield product
-        return
-    parts, words = Scratch(slices * rows * round_up(n, 4)), rows * cdiv(n, 4)
-    yield replace(product, bind={**bind, "y": parts})
-    finish = {name: value for name, value in params.items() if name != "k_steps"} | {"slices": slices}
-    ends = {"parts": parts, "sums": bind["sums"], "channel": bind["channel"], "y": bind["y"]}
-    yield Dispatch("gemm_finish", ends, finish, threads=words)
 
 
 @op(

@@ -1,14 +1,59 @@
-"""Which variant of a kernel a problem gets: rules from measurements, all in this file."""
+"""Which kernel a matrix product gets on a GPU: rules from measurements (tests/bench/README.md), all in this file."""
 
-__all__ = ["slices_of_k"]
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-# What keeps a large GPU busy (an H200 has 132 multiprocessors); the least steps (of 16 bytes of K) worth a slice
-# of their own; and the sums that are long enough for slices, which cost a second dispatch.
-_WORKGROUPS, _LEAST_STEPS, _LONG = 200, 16, 64
+from webq8.dtypes import cdiv
+from webq8.ir import Limits
+
+__all__ = ["TILES", "Tile", "tile"]
 
 
-def slices_of_k(tiles: int, steps: int) -> int:
-    """Into how many slices, summed side by side, wgsl/gemm.wgsl cuts K where its tiles alone would leave a GPU idle."""
-    if steps < _LONG:
-        return 1
-    return max(1, min(_WORKGROUPS // max(tiles, 1), steps // _LEAST_STEPS))
+@dataclass(frozen=True)
+class Tile:
+    """A kernel of wgsl/gemm*.wgsl, the results that a workgroup of it makes, and its overrides."""
+
+    kernel: str
+    rows: int
+    columns: int
+    constants: Mapping[str, int] = field(default_factory=dict)
+
+    def count(self, rows: int, columns: int) -> int:
+        return cdiv(rows, self.rows) * cdiv(columns, self.columns)
+
+
+def _small(rows: int, columns: int) -> Tile:
+    return Tile("gemm_small", rows, columns, {"tile_rows": rows, "tile_columns": columns})
+
+
+TILES = {
+    "matrix": Tile("gemm_matrix", 128, 128),
+    "matrix_64": Tile("gemm_matrix_64", 64, 64),
+    "large": Tile("gemm", 128, 64),
+    "small": _small(32, 32),
+    "narrow": _small(16, 32),
+    "deep": _small(16, 16),
+}
+# Workgroup memory of the kernels by subgroup matrices; the others stay within WebGPU's default.
+_MATRIX_BYTES = 24 * 1024
+
+
+def tile(rows: int, columns: int, steps: int, phases: int, limits: Limits) -> Tile:
+    """The tile of a product of `rows` × `columns` results, each a sum over `steps` times 16 bytes, `phases` times over.
+
+    Small problems get small tiles, so that their workgroups fill a large GPU (an H200 has 132 multiprocessors).
+    """
+
+    def count(name: str) -> int:
+        return phases * TILES[name].count(rows, columns)
+
+    if limits.int8_matrix and limits.max_compute_workgroup_storage_size >= _MATRIX_BYTES:
+        if count("matrix") >= 200:
+            return TILES["matrix"]
+        if count("matrix_64") >= 24 and columns > 32 and steps > 8:
+            return TILES["matrix_64"]
+    if count("large") >= 100 and columns > 32:
+        return TILES["large"]
+    if count("small") >= 64 or steps <= 8:
+        return TILES["small"]
+    return TILES["narrow"] if steps < 100 and count("narrow") >= 24 else TILES["deep"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from webq8.dtypes import cdiv, round_up
 from webq8.ir import Const
 
-__all__ = ["PackedWindows", "int32s", "pack_rows", "pack_windows", "row_sums", "sums_by_tap"]
+__all__ = ["PackedWindows", "int32s", "pack_phases", "pack_rows", "pack_windows", "row_sums", "sums_by_tap"]
 
 
 def row_sums(data: memoryview, rows: int, stride: int, parts: int, length: int) -> "array[int]":
@@ -40,6 +40,26 @@ def pack_rows(data: memoryview, rows: int, stride: int, parts: int, length: int,
         starts = (n * stride + p * length for n in range(rows) for p in range(parts))
         runs = [bytes(data[at : at + length]).ljust(padded, b"\0") for at in starts]
     return Const(b"".join(runs).ljust(round_up(rows, 4) * parts * padded, b"\0"))
+
+
+def pack_phases(
+    data: memoryview, oc: int, stride: int, kernel: tuple[int, int], apart: tuple[int, int], ic: int, padded: int
+) -> tuple[Const, Const]:
+    """Weights and sums of a transposed convolution, phase by phase: a phase has every `apart`-th tap on each axis.
+
+    `weight[oc, tap·ic + c]` (rows `stride` bytes apart); each tap's `ic` bytes are padded to `padded`.
+    """
+    weights, sums = [], array("i")
+    for row in range(apart[0]):
+        for column in range(apart[1]):
+            taps = [
+                h * kernel[1] + w for h in range(row, kernel[0], apart[0]) for w in range(column, kernel[1], apart[1])
+            ]
+            starts = (n * stride + tap * ic for n in range(oc) for tap in taps)
+            phase, length = memoryview(b"".join(data[at : at + ic] for at in starts)), len(taps) * ic
+            weights.append(pack_rows(phase, oc, length, len(taps), ic, padded).data)
+            sums += row_sums(phase, oc, length, 1, length) + array("i", [0] * (-oc % 4))
+    return Const(b"".join(weights)), int32s(sums, len(sums))
 
 
 @dataclass(frozen=True)

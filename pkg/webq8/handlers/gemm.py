@@ -1,0 +1,79 @@
+"""Matrix products on GPUs: the one way to wgsl/gemm*.wgsl, for linear ops and convolutions."""
+
+from collections.abc import Mapping
+
+from webq8.dtypes import cdiv, round_up
+from webq8.handlers import tuning
+from webq8.handlers.epilogue import epilogue_params, per_channel
+from webq8.handlers.registry import Args
+from webq8.ir import Const, Dispatch, Param
+
+__all__ = ["CONVOLUTION", "MATRIX", "TRANSPOSED", "gemm"]
+
+MATRIX, CONVOLUTION, TRANSPOSED = range(3)  # what wgsl/gemm_io.wgsl calls them
+_GEOMETRY = (
+    "channel_steps",
+    "rows_height",
+    "rows_width",
+    "y_height",
+    "y_width",
+    "x_height",
+    "x_width",
+    "kernel_height",
+    "kernel_width",
+    "stride_height",
+    "stride_width",
+    "pad_height",
+    "pad_width",
+    "dilation_height",
+    "dilation_width",
+)
+_THREADS = 128  # a workgroup of any of the kernels
+
+
+def gemm(
+    a: Args,
+    weight: Const,
+    sums: Const,
+    *,
+    rows: int,
+    columns: int,
+    steps: int,
+    operations: int,
+    rows_are: int = MATRIX,
+    phases: int = 1,
+    pixel_words: int = 4,
+    geometry: Mapping[str, Param] | None = None,
+) -> Dispatch:
+    """y [rows, columns] = requantize(x · weightᵀ), each a sum over `steps` times 16 bytes.
+
+    weight [columns, steps] and sums [columns], columns padded to a multiple of 4, each `phases` times one after another
+    (see wgsl/gemm_io.wgsl; `steps` is then those of the longest phase). `geometry`: what gathers the rows of a
+    convolution from maps whose pixels have `pixel_words` words: 1 or 2, or 4 for any whole number of vec4.
+    """
+    tile = tuning.tile(rows, columns, steps, phases, a.limits)
+    tiles = tile.count(rows, columns)
+    return Dispatch(
+        tile.kernel,
+        {
+            "x": a.x.id,
+            "weight": weight,
+            "sums": sums,
+            "channel": per_channel(a.weight_scales, a.bias, columns),
+            "y": a.out.id,
+        },
+        {
+            "rows": rows,
+            "n_words": round_up(columns, 4) // 4,
+            "tiles_n": cdiv(columns, tile.columns),
+            "tiles": tiles,
+            "y_stride": a.out.layout.padded // 4,
+            "k_steps": steps,
+            **epilogue_params(a),
+            **dict.fromkeys(_GEOMETRY, 1),
+            **(geometry or {}),
+        },
+        threads=tiles * phases * _THREADS,
+        constants={"rows_are": rows_are, "pixel_words": pixel_words, **tile.constants},
+        operations=operations,
+    )

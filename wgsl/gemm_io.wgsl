@@ -1,0 +1,170 @@
+// What the products of wgsl/gemm*.wgsl share: their parameters, how they read x and weights, and how they write y.
+//
+// Rows of a product are those of a matrix x, or pixels of y whose taps are gathered from the map x. A transposed
+// convolution falls into phases, one for each remainder of a tap divided by the stride: all pixels of y that differ by
+// whole strides take the same taps, as a convolution of stride 1 does. A phase has weights, sums and a length of its own.
+
+const MATRIX = 0u;
+const CONVOLUTION = 1u;
+const TRANSPOSED = 2u;
+override rows_are: u32 = MATRIX;
+override pixel_words: u32 = 4u; // of x: 1 or 2, or 4 for any whole number of vec4
+
+struct Params {
+  rows: u32,
+  n_words: u32,
+  tiles_n: u32,
+  tiles: u32,
+  y_stride: u32,
+  k_steps: u32,
+  x_zero_point: i32,
+  x_scale: f32,
+  inv_y_scale: f32,
+  y_zero_point: i32,
+  activation_min: f32,
+  y_min: f32,
+  y_max: f32,
+  channel_steps: u32,
+  rows_height: u32,
+  rows_width: u32,
+  y_height: u32,
+  y_width: u32,
+  x_height: u32,
+  x_width: u32,
+  kernel_height: u32,
+  kernel_width: u32,
+  stride_height: u32,
+  stride_width: u32,
+  pad_height: u32,
+  pad_width: u32,
+  dilation_height: u32,
+  dilation_width: u32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> sums: array<vec4<i32>>;
+@group(0) @binding(3) var<storage, read> channel: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> y: array<u32>;
+@group(0) @binding(5) var<uniform> params: Params;
+
+fn stride() -> vec2<u32> {
+  return vec2<u32>(params.stride_height, params.stride_width);
+}
+
+fn remainder(phase: u32) -> vec2<u32> {
+  return vec2<u32>(phase / params.stride_width, phase % params.stride_width);
+}
+
+// Rows and columns of taps of a phase; none where the stride is larger than the kernel.
+fn taps(phase: u32) -> vec2<u32> {
+  return (vec2<u32>(params.kernel_height, params.kernel_width) + stride() - 1u - remainder(phase)) / stride();
+}
+
+// The first row and column of y in a phase: (remainder − padding) modulo stride.
+fn first_pixel(phase: u32) -> vec2<u32> {
+  let pad = vec2<u32>(params.pad_height, params.pad_width) % stride();
+  return (remainder(phase) + stride() - pad) % stride();
+}
+
+fn phases() -> u32 {
+  return select(1u, params.stride_height * params.stride_width, rows_are == TRANSPOSED);
+}
+
+// Steps of 16 bytes of K.
+fn steps(phase: u32) -> u32 {
+  if (rows_are == TRANSPOSED) {
+    return taps(phase).x * taps(phase).y * params.channel_steps;
+  }
+  return params.k_steps;
+}
+
+fn first_weight(phase: u32) -> u32 {
+  if (rows_are != TRANSPOSED) {
+    return 0u;
+  }
+  // taps of the phases before this one, along each axis
+  let kernel = vec2<u32>(params.kernel_height, params.kernel_width);
+  let before = kernel / stride() * remainder(phase) + min(kernel % stride(), remainder(phase));
+  return (before.x * params.kernel_width + taps(phase).x * before.y) * params.channel_steps * 4u * params.n_words;
+}
+
+// The pixel of x that a row takes by a tap; −1 outside of the map.
+fn source(phase: u32, row: u32, tap: u32) -> i32 {
+  let pixel = row % (params.rows_height * params.rows_width);
+  var at = vec2<i32>(vec2<u32>(pixel / params.rows_width, pixel % params.rows_width));
+  if (rows_are == TRANSPOSED) {
+    let pad = vec2<u32>(params.pad_height, params.pad_width);
+    at += (vec2<i32>(first_pixel(phase) + pad) - vec2<i32>(remainder(phase))) / vec2<i32>(stride());
+    at -= vec2<i32>(vec2<u32>(tap / taps(phase).y, tap % taps(phase).y));
+  } else {
+    let reach = vec2<u32>(tap / params.kernel_width, tap % params.kernel_width)
+      * vec2<u32>(params.dilation_height, params.dilation_width);
+    at = at * vec2<i32>(stride()) + vec2<i32>(reach) - vec2<i32>(vec2<u32>(params.pad_height, params.pad_width));
+  }
+  if (at.x < 0 || at.y < 0 || at.x >= i32(params.x_height) || at.y >= i32(params.x_width)) {
+    return -1;
+  }
+  let image = row / (params.rows_height * params.rows_width);
+  return i32((image * params.x_height + u32(at.x)) * params.x_width + u32(at.y));
+}
+
+fn outside() -> u32 {
+  return u32(params.x_zero_point & 255) * 0x01010101u;
+}
+
+// A word of K of a row, where pixels are narrower than a vec4.
+fn narrow_word(phase: u32, row: u32, word: u32) -> u32 {
+  let pixel = source(phase, row, word / pixel_words);
+  let at = u32(pixel) * pixel_words + word % pixel_words;
+  if (pixel < 0) {
+    return outside();
+  }
+  return x[at / 4u][at % 4u];
+}
+
+// 16 bytes of K of a row, zero beyond the end; outside of a map x is its zero point.
+fn load_x(phase: u32, row: u32, step: u32) -> vec4<u32> {
+  if (step >= steps(phase)) {
+    return vec4<u32>(0u);
+  }
+  if (rows_are == MATRIX) {
+    return x[row * params.k_steps + step];
+  }
+  if (pixel_words < 4u) {
+    return vec4<u32>(
+      narrow_word(phase, row, 4u * step), narrow_word(phase, row, 4u * step + 1u),
+      narrow_word(phase, row, 4u * step + 2u), narrow_word(phase, row, 4u * step + 3u));
+  }
+  let pixel = source(phase, row, step / params.channel_steps);
+  if (pixel < 0) {
+    return vec4<u32>(outside());
+  }
+  return x[u32(pixel) * params.channel_steps + step % params.channel_steps];
+}
+
+fn load_weight(phase: u32, column: u32, step: u32) -> vec4<u32> {
+  if (step >= steps(phase)) {
+    return vec4<u32>(0u);
+  }
+  return weight[first_weight(phase) + min(column, 4u * params.n_words - 1u) * steps(phase) + step];
+}
+
+// Four columns of a row, requantized.
+fn store(phase: u32, row: u32, word: u32, acc: vec4<i32>) {
+  if (row >= params.rows || word >= params.n_words) {
+    return;
+  }
+  var at = row;
+  if (rows_are == TRANSPOSED) {
+    let pixel = row % (params.rows_height * params.rows_width);
+    let spot = first_pixel(phase) + vec2<u32>(pixel / params.rows_width, pixel % params.rows_width) * stride();
+    if (spot.x >= params.y_height || spot.y >= params.y_width) {
+      return;
+    }
+    at = (row / (params.rows_height * params.rows_width) * params.y_height + spot.x) * params.y_width + spot.y;
+  }
+  y[at * params.y_stride + word] = requantize(
+    acc - params.x_zero_point * sums[phase * params.n_words + word], params.x_scale, channel[2u * word],
+    channel[2u * word + 1u], params.activation_min, params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max);
+}

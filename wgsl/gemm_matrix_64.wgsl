@@ -1,0 +1,145 @@
+enable chromium_experimental_subgroup_matrix;
+enable subgroups;
+diagnostic(off, chromium.subgroup_matrix_uniformity);
+
+// uses gemm_io
+// Matrix products by int8 subgroup matrices: a workgroup makes 64 × 64 results, in steps of 128 bytes of K.
+//
+// Four subgroups of 32 lanes have a quarter of the tile each. Workgroup memory holds both halves of x's rows, then of the
+// weights', as fragments of 16 rows × 32 bytes, a row every 12 words: neighbouring rows lie in different banks. Each half is
+// an array of its own, so that all offsets in it are constants; Chromium wraps loads at other offsets in a branch. Words of
+// a piece lie 8 apart, in the same order on both sides, which keeps stores out of each other's banks as well.
+
+// [half of x, half of x, half of the weights, half of the weights], and at the end the results of a subgroup
+var<workgroup> tile: array<array<i32, 1536>, 4>;
+
+fn put(part: u32, row: u32, piece: u32, words: vec4<u32>) {
+  let at = row / 16u * 768u + row % 16u * 12u + piece;
+  tile[part][at] = i32(words[0]);
+  tile[part][at + 192u] = i32(words[1]);
+  tile[part][at + 384u] = i32(words[2]);
+  tile[part][at + 576u] = i32(words[3]);
+}
+
+fn result(subgroup: u32, word: u32) -> vec4<i32> {
+  return vec4<i32>(
+    tile[subgroup][4u * word], tile[subgroup][4u * word + 1u], tile[subgroup][4u * word + 2u],
+    tile[subgroup][4u * word + 3u]);
+}
+
+@compute @workgroup_size(128)
+fn main(
+  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32,
+  @builtin(subgroup_id) subgroup: u32, @builtin(subgroup_invocation_id) lane: u32
+) {
+  let workgroup = flat_workgroup(id, grid);
+  if (workgroup >= params.tiles * phases()) {
+    return;
+  }
+  let phase = workgroup / params.tiles;
+  let first_row = workgroup % params.tiles / params.tiles_n * 64u;
+  let first_column = workgroup % params.tiles % params.tiles_n * 64u;
+  let upper = subgroup / 2u;
+  let left = subgroup % 2u;
+
+  // what this thread brings to the tile: rows 16 apart, 16 bytes of K of each
+  let piece = local % 8u;
+  let bring = local / 8u;
+  let last = params.rows - 1u;
+  let column = first_column + bring;
+  let row_a = min(first_row + bring, last);
+  let row_b = min(first_row + bring + 16u, last);
+  let row_c = min(first_row + bring + 32u, last);
+  let row_d = min(first_row + bring + 48u, last);
+  var next_a = load_x(phase, row_a, piece);
+  var next_b = load_x(phase, row_b, piece);
+  var next_c = load_x(phase, row_c, piece);
+  var next_d = load_x(phase, row_d, piece);
+  var next_w = load_weight(phase, column, piece);
+  var next_x = load_weight(phase, column + 16u, piece);
+  var next_y = load_weight(phase, column + 32u, piece);
+  var next_z = load_weight(phase, column + 48u, piece);
+
+  var acc00 = subgroup_matrix_result<i32, 16, 16>();
+  var acc01 = subgroup_matrix_result<i32, 16, 16>();
+  var acc10 = subgroup_matrix_result<i32, 16, 16>();
+  var acc11 = subgroup_matrix_result<i32, 16, 16>();
+  for (var k = 0u; k < steps(phase); k += 8u) {
+    workgroupBarrier();
+    put(0u, bring, piece, next_a);
+    put(0u, bring + 16u, piece, next_b);
+    put(1u, bring, piece, next_c);
+    put(1u, bring + 16u, piece, next_d);
+    put(2u, bring, piece, next_w);
+    put(2u, bring + 16u, piece, next_x);
+    put(3u, bring, piece, next_y);
+    put(3u, bring + 16u, piece, next_z);
+    workgroupBarrier();
+    next_a = load_x(phase, row_a, k + 8u + piece);
+    next_b = load_x(phase, row_b, k + 8u + piece);
+    next_c = load_x(phase, row_c, k + 8u + piece);
+    next_d = load_x(phase, row_d, k + 8u + piece);
+    next_w = load_weight(phase, column, k + 8u + piece);
+    next_x = load_weight(phase, column + 16u, k + 8u + piece);
+    next_y = load_weight(phase, column + 32u, k + 8u + piece);
+    next_z = load_weight(phase, column + 48u, k + 8u + piece);
+    {
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<i8, 16, 32>>(&tile[2u + left], 0u, true, 48u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<i8, 16, 32>>(&tile[2u + left], 3072u, true, 48u);
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<i8, 32, 16>>(&tile[upper], 0u, false, 48u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<i8, 32, 16>>(&tile[upper], 3072u, false, 48u);
+      acc00 = subgroupMatrixMultiplyAccumulate(a0, b0, acc00);
+      acc01 = subgroupMatrixMultiplyAccumulate(a0, b1, acc01);
+      acc10 = subgroupMatrixMultiplyAccumulate(a1, b0, acc10);
+      acc11 = subgroupMatrixMultiplyAccumulate(a1, b1, acc11);
+    }
+    {
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<i8, 16, 32>>(&tile[2u + left], 768u, true, 48u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<i8, 16, 32>>(&tile[2u + left], 3840u, true, 48u);
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<i8, 32, 16>>(&tile[upper], 768u, false, 48u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<i8, 32, 16>>(&tile[upper], 3840u, false, 48u);
+      acc00 = subgroupMatrixMultiplyAccumulate(a0, b0, acc00);
+      acc01 = subgroupMatrixMultiplyAccumulate(a0, b1, acc01);
+      acc10 = subgroupMatrixMultiplyAccumulate(a1, b0, acc10);
+      acc11 = subgroupMatrixMultiplyAccumulate(a1, b1, acc11);
+    }
+    {
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<i8, 16, 32>>(&tile[2u + left], 1536u, true, 48u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<i8, 16, 32>>(&tile[2u + left], 4608u, true, 48u);
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<i8, 32, 16>>(&tile[upper], 1536u, false, 48u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<i8, 32, 16>>(&tile[upper], 4608u, false, 48u);
+      acc00 = subgroupMatrixMultiplyAccumulate(a0, b0, acc00);
+      acc01 = subgroupMatrixMultiplyAccumulate(a0, b1, acc01);
+      acc10 = subgroupMatrixMultiplyAccumulate(a1, b0, acc10);
+      acc11 = subgroupMatrixMultiplyAccumulate(a1, b1, acc11);
+    }
+    {
+      let b0 = subgroupMatrixLoad<subgroup_matrix_right<i8, 16, 32>>(&tile[2u + left], 2304u, true, 48u);
+      let b1 = subgroupMatrixLoad<subgroup_matrix_right<i8, 16, 32>>(&tile[2u + left], 5376u, true, 48u);
+      let a0 = subgroupMatrixLoad<subgroup_matrix_left<i8, 32, 16>>(&tile[upper], 2304u, false, 48u);
+      let a1 = subgroupMatrixLoad<subgroup_matrix_left<i8, 32, 16>>(&tile[upper], 5376u, false, 48u);
+      acc00 = subgroupMatrixMultiplyAccumulate(a0, b0, acc00);
+      acc01 = subgroupMatrixMultiplyAccumulate(a0, b1, acc01);
+      acc10 = subgroupMatrixMultiplyAccumulate(a1, b0, acc10);
+      acc11 = subgroupMatrixMultiplyAccumulate(a1, b1, acc11);
+    }
+  }
+
+  // 16 rows of each subgroup at a time
+  let row = first_row + upper * 32u + lane / 8u;
+  let word = first_column / 4u + left * 8u + lane % 8u;
+  workgroupBarrier();
+  subgroupMatrixStore(&tile[subgroup], 0u, acc00, false, 32u);
+  subgroupMatrixStore(&tile[subgroup], 16u, acc01, false, 32u);
+  workgroupBarrier();
+  for (var r = 0u; r < 16u; r += 4u) {
+    store(phase, row + r, word, result(subgroup, r * 8u + lane));
+  }
+  workgroupBarrier();
+  subgroupMatrixStore(&tile[subgroup], 0u, acc10, false, 32u);
+  subgroupMatrixStore(&tile[subgroup], 16u, acc11, false, 32u);
+  workgroupBarrier();
+  for (var r = 0u; r < 16u; r += 4u) {
+    store(phase, row + 16u + r, word, result(subgroup, r * 8u + lane));
+  }
+}

@@ -104,7 +104,8 @@ class Device:
         self.raw, self.adapter = raw, adapter
         limits = {ours: int(getattr(raw.limits, theirs)) for ours, theirs in _LIMITS.items()}
         self.limits = Limits(**limits, software=adapter.software)
-        self.packed_dot = bool(js.navigator.gpu.wgslLanguageFeatures.has("packed_4x8_integer_dot_product"))
+        has_packed_dot = js.navigator.gpu.wgslLanguageFeatures.has("packed_4x8_integer_dot_product")
+        self.packed_dot = bool(has_packed_dot) and not adapter.software
         self._state = _js.watch(raw)
         self._modules: dict[str, Any] = {}
         self._layouts: dict[tuple[str, tuple[str, ...]], Any] = {}

@@ -264,8 +264,12 @@ def _conv2d() -> Iterator[Case]:
     yield case("padded-weight-wide", 17, 5, (4, 3), (3, 3), pad=(3, 3))
     yield case("kernel-larger-than-map", 17, 5, (1, 2), (3, 3), (1, 1), (1, 1))
     yield case("empty-batch", 17, 4, (4, 4), (2, 2), n=0)
-    halves = {"weight": lambda rng: _two_halves(rng, 19, 4096), "x": lambda rng: _near_low(rng, 1, 4096, 9, 9)}
-    yield case("25-bit-sums", 4096, 19, (9, 9), (1, 1), (2, 2), y_scale=0.01, **halves)
+    halves = {"weight": lambda rng: _two_halves(rng, 19, 4096), "x": lambda rng: _near_low(rng, 1, 1024, 7, 7)}
+    yield case("25-bit-sums", 1024, 19, (7, 7), (2, 2), y_scale=0.01, **halves)
+    yield case("many-channels", 1040, 5, (3, 3), (2, 2))
+    halves = {"weight": lambda rng: _two_halves(rng, 10, 4096), "x": lambda rng: _near_low(rng, 1, 1024, 7, 9)}
+    yield case("groups2-25-bit-sums", 1024, 10, (7, 9), (2, 4), groups=2, x_zp=127, y_scale=0.01, **halves)
+    yield case("groups2-many-channels", 1040, 6, (3, 3), (2, 2), groups=2)
     for zero_point in (-128, 0, 127):
         yield case(f"x-zp{zero_point}", 17, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
         yield case(f"x-zp{zero_point}-narrow", 5, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
@@ -299,6 +303,9 @@ def _conv2d() -> Iterator[Case]:
         yield depthwise(f"{c}-k3-s2-p1-relu", c, (7, 5), (3, 3), (2, 2), (1, 1), activation="relu")
     yield depthwise("primes", 5, (11, 13), (5, 2), (3, 2))
     yield depthwise("dilation", 12, (9, 11), (3, 2), (1, 2), (2, 1), (2, 3))
+    lowest = {"weight": lambda rng: _near_low(rng, 23, 22, 5), "x": lambda rng: _near_low(rng, 1, 5, 29, 31)}
+    yield depthwise("largest-float-sum", 5, (29, 31), (23, 22), x_zp=127, y_scale=20.0, **lowest)
+    yield depthwise("more-taps", 5, (29, 31), (23, 23), (1, 1), (2, 3))
     yield depthwise("batch3", 5, (4, 3), (3, 3), (1, 1), (1, 1), n=3)
     yield depthwise("no-bias", 20, (4, 3), (3, 3), bias=False)
     yield depthwise("empty-batch", 5, (4, 3), (3, 3), n=0)

@@ -25,7 +25,11 @@ from webq8.ir import Const, Dispatch, Param
 
 __all__: list[str] = []
 
-_TILE = 4  # output pixels of a thread of wgsl/conv2d.wgsl
+_TILE = 4  # output pixels of a thread on software adapters
+# How many x · weight a float32 sums exactly, whatever they are: 128 · 128 · 1,024 = 2²⁴.
+_EXACT_PRODUCTS = 1024
+# How many (x − x_zero_point) · weight a float32 sums exactly, whatever they are: 255 · 128 · 514 < 2²⁴.
+_EXACT_TERMS = 514
 
 
 def _geometry(**more: Arg) -> dict[str, Arg]:
@@ -151,7 +155,7 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
             "channel": per_channel(a.weight_scales, a.bias, a.OC),
             "y": a.out.id,
         }
-        if a.limits.software:
+        if a.limits.software and a.IC <= _EXACT_PRODUCTS:
             sums = sums_by_tap(row_sums(a.weight.data, a.OC, stride, taps, a.IC), a.OC, taps, padded)
             threads = cdiv(pixels, _TILE) * padded // 4
             yield Dispatch("conv2d", bind | {"tap_sums": sums}, {"pixels": pixels, **_params(a)}, threads)
@@ -183,18 +187,25 @@ def conv2d_depthwise(a: Args) -> Iterator[Dispatch]:
 
     x int8 [N, OC, H, W], weight int8 [Kh, Kw, OC], weight_scales and bias float32 [OC]; y int8 [N, OC, OH, OW].
     """
+    taps, words, pixels = a.kernel[0] * a.kernel[1], a.x.layout.padded // 4, a.N * a.OH * a.OW
+    bind: dict[str, int | Const] = {
+        "x": a.x.id,
+        "weight": pack_rows(a.weight.data, taps, a.OC, 1, a.OC, 4 * words),
+        "channel": per_channel(a.weight_scales, a.bias, a.OC, 4 * words),
+        "y": a.out.id,
+    }
+    params = _params(a) | {"n_words": words}
+    if a.limits.software and taps <= _EXACT_TERMS:
+        yield Dispatch(
+            "conv2d_depthwise_floats", bind, params | {"pixels": pixels}, threads=cdiv(pixels, _TILE) * words
+        )
+        return
     wide = a.x.layout.padded % 16 == 0
-    taps, words = a.kernel[0] * a.kernel[1], a.x.layout.padded // 4
     yield Dispatch(
         "conv2d_depthwise_wide" if wide else "conv2d_depthwise",
-        {
-            "x": a.x.id,
-            "weight": pack_rows(a.weight.data, taps, a.OC, 1, a.OC, 4 * words),
-            "channel": per_channel(a.weight_scales, a.bias, a.OC, 4 * words),
-            "y": a.out.id,
-        },
-        {**_params(a), "words": a.N * a.OH * a.OW * words, "n_words": words},
-        threads=a.N * a.OH * a.OW * words // (4 if wide else 1),
+        bind,
+        params | {"words": pixels * words},
+        threads=pixels * words // (4 if wide else 1),
     )
 
 
@@ -218,19 +229,30 @@ def conv2d_transposed(a: Args) -> Iterator[Dispatch]:
 def _windowed(a: Args, transposed: bool) -> Dispatch:
     taps, ic, stride = a.kernel[0] * a.kernel[1], a.IC // a.groups, a.weight.shape[1]
     packed = pack_windows(a.weight.data, stride, a.OC, a.groups, taps, ic)
-    words = a.N * a.OH * a.OW * cdiv(a.OC, 4)
+    n_words = cdiv(a.OC, 4)
+    bind: dict[str, int | Const] = {
+        "x": a.x.id,
+        "weight": packed.weights,
+        "first": packed.first,
+        "channel": per_channel(a.weight_scales, a.bias, a.OC),
+        "y": a.out.id,
+    }
+    params = {"window": packed.window, **_params(a)}
+    constants = {"shared_window": packed.shared, "transposed": transposed}
+    if a.limits.software and 4 * packed.window <= _EXACT_TERMS:
+        constants["long_sums"] = taps * 4 * packed.window > _EXACT_TERMS
+        apart, rows = a.stride[1] if transposed else 1, a.N * a.OH
+        blocks = cdiv(cdiv(a.OW, apart), _TILE)
+        threads = rows * apart * blocks * n_words
+        return Dispatch(
+            "conv2d_windowed_floats", bind, params | {"rows": rows, "blocks": blocks}, threads, constants=constants
+        )
+    words = a.N * a.OH * a.OW * n_words
     sums = row_sums(a.weight.data, a.OC, stride, taps, ic)
     return Dispatch(
         "conv2d_windowed",
-        {
-            "x": a.x.id,
-            "weight": packed.weights,
-            "tap_sums": sums_by_tap(sums, a.OC, taps, round_up(a.OC, 4)),
-            "first": packed.first,
-            "channel": per_channel(a.weight_scales, a.bias, a.OC),
-            "y": a.out.id,
-        },
-        {"words": words, "window": packed.window, **_params(a)},
+        bind | {"tap_sums": sums_by_tap(sums, a.OC, taps, round_up(a.OC, 4))},
+        params | {"words": words},
         threads=words,
-        constants={"shared_window": packed.shared, "transposed": transposed},
+        constants=constants,
     )

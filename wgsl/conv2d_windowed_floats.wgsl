@@ -9,6 +9,7 @@ override long_sums: bool = false; // more terms than a float32 holds: each tap's
 struct Params {
   rows: u32,
   blocks: u32,
+  apart: u32,
   y_height: u32,
   y_width: u32,
   y_channel_words: u32,
@@ -66,7 +67,7 @@ fn main(
 ) {
   let index = flat_workgroup(id, grid) * 64u + local;
   let word = index % params.n_words;
-  let apart = select(1u, params.stride_width, transposed);
+  let apart = params.apart;
   let block = index / params.n_words % params.blocks;
   let phase = index / params.n_words / params.blocks % apart;
   let row = index / params.n_words / params.blocks / apart;
@@ -143,7 +144,7 @@ fn main(
     }
   }
   store(row, u32(ow), word, acc0 + vec4<i32>(sums[0] * NARROWED));
-  store(row, u32(ow) + 1u * apart, word, acc1 + vec4<i32>(sums[1] * NARROWED));
+  store(row, u32(ow) + apart, word, acc1 + vec4<i32>(sums[1] * NARROWED));
   store(row, u32(ow) + 2u * apart, word, acc2 + vec4<i32>(sums[2] * NARROWED));
   store(row, u32(ow) + 3u * apart, word, acc3 + vec4<i32>(sums[3] * NARROWED));
 }

@@ -179,6 +179,7 @@ def _conv2d_transposed() -> Iterator[Case]:
     yield case("k4-s2-p1-relu", 16, 5, (7, 5), (4, 4), (2, 2), (1, 1), activation="relu")
     yield case("width-not-of-4", 4, 4, (2, 3), (3, 3))
     yield case("stride-over-kernel", 5, 3, (4, 5), (2, 1), (5, 4))
+    yield case("stride-over-map", 5, 3, (1, 1), (2, 3), (7, 9))
     yield case("output-padding", 2, 3, (3, 4), (3, 3), (4, 3), (1, 0), (3, 1))
     yield case("dilation", 3, 5, (5, 4), (3, 2), (2, 1), (2, 1), (0, 0), (2, 3))
     yield case("dilation-over-stride", 4, 4, (5, 5), (3, 3), (2, 2), (0, 0), (1, 1), (4, 4))

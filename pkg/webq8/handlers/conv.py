@@ -241,12 +241,11 @@ def _windowed(a: Args, transposed: bool) -> Dispatch:
     constants = {"shared_window": packed.shared, "transposed": transposed}
     if a.limits.software and 4 * packed.window <= _EXACT_TERMS:
         constants["long_sums"] = taps * 4 * packed.window > _EXACT_TERMS
-        apart, rows = a.stride[1] if transposed else 1, a.N * a.OH
+        # pixels of a thread lie so far apart that they take the same taps
+        apart, rows = max(1, min(a.stride[1], a.OW)) if transposed else 1, a.N * a.OH
         blocks = cdiv(cdiv(a.OW, apart), _TILE)
-        threads = rows * apart * blocks * n_words
-        return Dispatch(
-            "conv2d_windowed_floats", bind, params | {"rows": rows, "blocks": blocks}, threads, constants=constants
-        )
+        params |= {"rows": rows, "blocks": blocks, "apart": apart}
+        return Dispatch("conv2d_windowed_floats", bind, params, rows * apart * blocks * n_words, constants=constants)
     words = a.N * a.OH * a.OW * n_words
     sums = row_sums(a.weight.data, a.OC, stride, taps, ic)
     return Dispatch(

@@ -1,4 +1,5 @@
 // q8ta_conv2d on channels-last maps whose pixels are whole vec4 of words; a thread makes four pixels × four channels.
+// For CPUs that emulate a GPU: products are floats, whose sums move to integers after each tap of up to 1,024 channels.
 // Taps outside of the map count as the zero point: their products and their share of the correction are left out.
 
 struct Params {
@@ -80,22 +81,26 @@ fn main(
       acc2 -= zero_point.z * sums;
       acc3 -= zero_point.w * sums;
       let base = ((n * params.x_height + vec4<u32>(h)) * params.x_width + vec4<u32>(v)) * steps;
-      var w = word * 4u * row + tap * steps;
+      let w = word * 4u * row + tap * steps;
+      var products = mat4x4<f32>();
       for (var c = 0u; c < steps; c++) {
-        let w0 = weight[w];
-        let w1 = weight[w + row];
-        let w2 = weight[w + 2u * row];
-        let w3 = weight[w + 3u * row];
+        let w0 = weight[w + c];
+        let w1 = weight[w + row + c];
+        let w2 = weight[w + 2u * row + c];
+        let w3 = weight[w + 3u * row + c];
         let a0 = select(vec4<u32>(0u), x[base.x + c], inside.x);
-        acc0 = four16(acc0, a0, w0, w1, w2, w3);
         let a1 = select(vec4<u32>(0u), x[base.y + c], inside.y);
-        acc1 = four16(acc1, a1, w0, w1, w2, w3);
         let a2 = select(vec4<u32>(0u), x[base.z + c], inside.z);
-        acc2 = four16(acc2, a2, w0, w1, w2, w3);
         let a3 = select(vec4<u32>(0u), x[base.w + c], inside.w);
-        acc3 = four16(acc3, a3, w0, w1, w2, w3);
-        w++;
+        products += transpose(widened4(w0.x, w1.x, w2.x, w3.x)) * widened4(a0.x, a1.x, a2.x, a3.x)
+          + transpose(widened4(w0.y, w1.y, w2.y, w3.y)) * widened4(a0.y, a1.y, a2.y, a3.y)
+          + transpose(widened4(w0.z, w1.z, w2.z, w3.z)) * widened4(a0.z, a1.z, a2.z, a3.z)
+          + transpose(widened4(w0.w, w1.w, w2.w, w3.w)) * widened4(a0.w, a1.w, a2.w, a3.w);
       }
+      acc0 += vec4<i32>(products[0] * NARROWED);
+      acc1 += vec4<i32>(products[1] * NARROWED);
+      acc2 += vec4<i32>(products[2] * NARROWED);
+      acc3 += vec4<i32>(products[3] * NARROWED);
     }
   }
   store(pixel, word, acc0);

@@ -5,10 +5,9 @@
 // row of three taps; the fourth pixel has weight zero. With stride 1 the same words serve the next pixel of y by weights
 // that are moved up by a byte. The rows of x that the next row of y takes again stay in registers.
 
-override stride: u32 = 1u; // 1 or 2, on both axes
-
 struct Params {
   threads: u32,
+  stride: u32, // 1 or 2, on both axes; as an override it hangs SwiftShader's compiler
   n_words: u32,
   strips: u32,
   bands: u32,
@@ -44,11 +43,12 @@ fn load(image: u32, h: i32, v: i32, word: u32) -> u32 {
 
 // Four pixels of four channels as four channels of four pixels.
 fn turned(a: u32, b: u32, c: u32, d: u32) -> vec4<u32> {
-  let even = vec2<u32>(a, c) & vec2<u32>(0x00ff00ffu) | (vec2<u32>(b, d) & vec2<u32>(0x00ff00ffu)) << vec2<u32>(8u);
-  let odd = (vec2<u32>(a, c) >> vec2<u32>(8u)) & vec2<u32>(0x00ff00ffu) | vec2<u32>(b, d) & vec2<u32>(0xff00ff00u);
+  let low = vec2<u32>(0x00ff00ffu);
+  let even = (vec2<u32>(a, c) & low) | ((vec2<u32>(b, d) & low) << vec2<u32>(8u));
+  let odd = ((vec2<u32>(a, c) >> vec2<u32>(8u)) & low) | (vec2<u32>(b, d) & ~low);
   return vec4<u32>(
-    even.x & 0xffffu | even.y << 16u, odd.x & 0xffffu | odd.y << 16u,
-    even.x >> 16u | even.y & 0xffff0000u, odd.x >> 16u | odd.y & 0xffff0000u);
+    (even.x & 0xffffu) | (even.y << 16u), (odd.x & 0xffffu) | (odd.y << 16u),
+    (even.x >> 16u) | (even.y & 0xffff0000u), (odd.x >> 16u) | (odd.y & 0xffff0000u));
 }
 
 // Two turned words of a row of x: of its pixels from `left` on, and from two further.
@@ -115,14 +115,17 @@ fn main(
 
   let first = band * params.band_rows;
   let end = min(first + params.band_rows, params.y_height);
-  var h = i32(first * stride) - i32(params.pad_height);
+  var h = i32(first * params.stride) - i32(params.pad_height);
   var upper = load_row(image, h, left, word);
   var middle = load_row(image, h + 1, left, word);
   for (var oh = first; oh < end; oh++) {
+    if (params.stride == 2u) {
+      middle = load_row(image, h + 1, left, word);
+    }
     let lower = load_row(image, h + 2, left, word);
     let row = image * params.y_height + oh;
-    let column = strip * 4u / stride;
-    if (stride == 1u) {
+    let column = strip * 4u / params.stride;
+    if (params.stride == 1u) {
       store(row, column, word, sum(start, upper.first, middle.first, lower.first, taps));
       store(row, column + 1u, word, sum(start, upper.first, middle.first, lower.first, moved));
       store(row, column + 2u, word, sum(start, upper.second, middle.second, lower.second, taps));
@@ -133,8 +136,7 @@ fn main(
       store(row, column, word, sum(start, upper.first, middle.first, lower.first, taps));
       store(row, column + 1u, word, sum(start, upper.second, middle.second, lower.second, taps));
       upper = lower;
-      middle = load_row(image, h + 3, left, word);
     }
-    h += i32(stride);
+    h += i32(params.stride);
   }
 }

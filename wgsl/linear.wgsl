@@ -1,5 +1,5 @@
-// q8ta_linear: a workgroup makes 32 rows × 32 columns, a thread 4 × 4 of them, 16 int8 of K a step.
-// Accumulators are named vectors: arrays indexed in loops cost several times the arithmetic.
+// q8ta_linear on a CPU that emulates a GPU: a workgroup makes 32 rows × 32 columns, a thread 4 × 4 of them, 16 int8 of K
+// a step. Its products are floats, moved to integers before their sums need more than 24 bits: every 64 steps.
 
 struct Params {
   rows: u32,
@@ -43,33 +43,36 @@ fn main(
     return;
   }
   let last = params.rows - 1u;
-  var x0 = row * params.k_steps;
-  var x1 = min(row + 1u, last) * params.k_steps;
-  var x2 = min(row + 2u, last) * params.k_steps;
-  var x3 = min(row + 3u, last) * params.k_steps;
-  var w = word * 4u * params.k_steps;
+  let k_steps = params.k_steps;
+  let x0 = row * k_steps;
+  let x1 = min(row + 1u, last) * k_steps;
+  let x2 = min(row + 2u, last) * k_steps;
+  let x3 = min(row + 3u, last) * k_steps;
+  let w = word * 4u * k_steps;
   var acc0 = vec4<i32>();
   var acc1 = vec4<i32>();
   var acc2 = vec4<i32>();
   var acc3 = vec4<i32>();
-  for (var k = 0u; k < params.k_steps; k++) {
-    let w0 = weight[w];
-    let w1 = weight[w + params.k_steps];
-    let w2 = weight[w + 2u * params.k_steps];
-    let w3 = weight[w + 3u * params.k_steps];
-    let a0 = x[x0];
-    acc0 = four16(acc0, a0, w0, w1, w2, w3);
-    let a1 = x[x1];
-    acc1 = four16(acc1, a1, w0, w1, w2, w3);
-    let a2 = x[x2];
-    acc2 = four16(acc2, a2, w0, w1, w2, w3);
-    let a3 = x[x3];
-    acc3 = four16(acc3, a3, w0, w1, w2, w3);
-    w++;
-    x0++;
-    x1++;
-    x2++;
-    x3++;
+  for (var k = 0u; k < k_steps; ) {
+    var products = mat4x4<f32>();
+    for (let end = min(k + 64u, k_steps); k < end; k++) {
+      let w0 = weight[w + k];
+      let w1 = weight[w + k_steps + k];
+      let w2 = weight[w + 2u * k_steps + k];
+      let w3 = weight[w + 3u * k_steps + k];
+      let a0 = x[x0 + k];
+      let a1 = x[x1 + k];
+      let a2 = x[x2 + k];
+      let a3 = x[x3 + k];
+      products += transpose(widened4(w0.x, w1.x, w2.x, w3.x)) * widened4(a0.x, a1.x, a2.x, a3.x)
+        + transpose(widened4(w0.y, w1.y, w2.y, w3.y)) * widened4(a0.y, a1.y, a2.y, a3.y)
+        + transpose(widened4(w0.z, w1.z, w2.z, w3.z)) * widened4(a0.z, a1.z, a2.z, a3.z)
+        + transpose(widened4(w0.w, w1.w, w2.w, w3.w)) * widened4(a0.w, a1.w, a2.w, a3.w);
+    }
+    acc0 += vec4<i32>(products[0] * NARROWED);
+    acc1 += vec4<i32>(products[1] * NARROWED);
+    acc2 += vec4<i32>(products[2] * NARROWED);
+    acc3 += vec4<i32>(products[3] * NARROWED);
   }
   store(row, word, acc0);
   store(row + 1u, word, acc1);

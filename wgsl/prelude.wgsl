@@ -25,24 +25,22 @@ fn rank(v: f32) -> i32 {
   return select(select(magnitude, -magnitude, bitcast<i32>(v) < 0), RANK_OF_NAN, is_nan(v));
 }
 
-fn unpack(word: u32) -> vec4<i32> {
-  let w = vec4<i32>(bitcast<i32>(word));
-  return (w << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u);
+// Four int8 as float32, times 2²⁴: what SwiftShader does fast, as it shifts one lane after another. Products of two such
+// numbers are whole multiples of 2⁴⁸, and sums of up to 1,024 of them exact; `NARROWED` takes that factor away.
+const NARROWED: f32 = 0x1p-48f;
+
+fn widened(word: u32) -> vec4<f32> {
+  let top = vec4<i32>(bitcast<i32>(word)) * vec4<i32>(0x1000000, 0x10000, 0x100, 1);
+  return vec4<f32>(top & vec4<i32>(bitcast<i32>(0xff000000u)));
+}
+
+fn widened4(a: u32, b: u32, c: u32, d: u32) -> mat4x4<f32> {
+  return mat4x4<f32>(widened(a), widened(b), widened(c), widened(d));
 }
 
 fn pack(q: vec4<i32>) -> u32 {
-  let b = vec4<u32>(q & vec4<i32>(255)) << vec4<u32>(0u, 8u, 16u, 24u);
+  let b = vec4<u32>(q & vec4<i32>(255)) * vec4<u32>(1u, 0x100u, 0x10000u, 0x1000000u);
   return b.x | b.y | b.z | b.w;
-}
-
-// Products of 16 int8 pairs, added to `acc` one after another: GPUs have an instruction for a dot product plus a number.
-fn dot16(acc: i32, a: vec4<u32>, b: vec4<u32>) -> i32 {
-  return dot4(a.w, b.w) + (dot4(a.z, b.z) + (dot4(a.y, b.y) + (dot4(a.x, b.x) + acc)));
-}
-
-// Of four rows of b.
-fn four16(acc: vec4<i32>, a: vec4<u32>, b0: vec4<u32>, b1: vec4<u32>, b2: vec4<u32>, b3: vec4<u32>) -> vec4<i32> {
-  return vec4<i32>(dot16(acc.x, a, b0), dot16(acc.y, a, b1), dot16(acc.z, a, b2), dot16(acc.w, a, b3));
 }
 
 // Four accumulators to four int8. The clamp comes before the conversion: f32 to i32 saturates, so a zero point added

@@ -117,7 +117,8 @@ class Device:
         self.features = frozenset(name for name in _FEATURES if raw.features.has(name))
         int8_matrix = adapter.int8_matrix and _MATRIX in self.features
         self.limits = Limits(**limits, software=adapter.software, int8_matrix=int8_matrix)
-        self.packed_dot = bool(js.navigator.gpu.wgslLanguageFeatures.has("packed_4x8_integer_dot_product"))
+        has_packed_dot = js.navigator.gpu.wgslLanguageFeatures.has("packed_4x8_integer_dot_product")
+        self.packed_dot = bool(has_packed_dot) and not adapter.software
         self._state = _js.watch(raw)
         self._modules: dict[str, Any] = {}
         self._layouts: dict[tuple[str, tuple[str, ...]], Any] = {}

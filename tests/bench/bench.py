@@ -2,8 +2,8 @@
 
     make bench                      # or: python tests/bench/bench.py [--gpu hardware] [--chrome PATH]
 
-The plain shaders make four outputs a thread from the same packed data. Only ratios of one run mean anything on
-SwiftShader, which computes on the CPU.
+The plain shaders make four outputs a thread from the same packed data, with packed dot products. Only ratios of one run
+mean anything on SwiftShader, which computes on the CPU.
 """
 
 import argparse
@@ -34,8 +34,9 @@ async def kernel_times(cases, plain_shaders):
     for name, text in plain_shaders.items():
         (resource_dir("wgsl") / f"{name}.wgsl").write_text(text)
 
-    def plain_handler(handler):
+    def plain_handler(handler, software):
         def plain(a):
+            a.limits = replace(a.limits, software=software)
             for dispatch in handler(a):
                 yield replace(dispatch, kernel="plain_" + dispatch.kernel, threads=a.out.layout.words)
 
@@ -44,7 +45,8 @@ async def kernel_times(cases, plain_shaders):
     rows = []
     for case in cases:
         spec = REGISTRY[case["op"]]
-        REGISTRY["bench.plain.default"] = replace(spec, name="bench.plain.default", handler=plain_handler(spec.handler))
+        plain = plain_handler(spec.handler, case["software_plan"])
+        REGISTRY["bench.plain.default"] = replace(spec, name="bench.plain.default", handler=plain)
         values = [Tensor(tuple(case["x"].shape), "int8")]
         for value in case["args"]:
             if isinstance(value, np.ndarray):
@@ -127,6 +129,25 @@ def linear_case(m, n, k, repeats):
         "x": int8(m, k),
         "args": [0.02, 3, int8(n, k), None, np.full(n, 0.01, np.float32), 1.5, -4, np.zeros(n, np.float32), "relu"],
         "y_shape": [m, n],
+        "software_plan": True,
+        "repeats": repeats,
+    }
+
+
+def conv2d_case(ic, oc, size, kernel, groups, repeats):
+    rng = np.random.default_rng(oc)
+    int8 = lambda *shape: rng.integers(-128, 128, shape, np.int8)  # noqa: E731
+    scales, bias = np.full(oc, 0.01, np.float32), np.zeros(oc, np.float32)
+    geometry = [[kernel] * 2, [1, 1], [kernel // 2] * 2, [1, 1], groups]
+    weight = int8(oc, kernel * kernel * ic) if groups == 1 else int8(kernel, kernel, oc)
+    op = "q8ta_conv2d" if groups == 1 else "q8ta_conv2d_dw"
+    return {
+        "name": f"{op} {ic}→{oc}, {kernel}×{kernel} at {size}×{size}",
+        "op": f"et_vk.{op}.default",
+        "x": int8(1, ic, size, size),
+        "args": [0.02, 3, weight, None, scales, 1.5, -4, bias, *geometry, "relu"],
+        "y_shape": [1, oc, size, size],
+        "software_plan": True,
         "repeats": repeats,
     }
 
@@ -143,6 +164,7 @@ def transposed_case(ic, oc, size, kernel, padding, repeats):
         "x": int8(1, ic, size, size),
         "args": [0.02, 3, int8(oc, kernel * kernel * ic), None, scales, 1.5, -4, bias, *geometry, "relu"],
         "y_shape": [1, oc, out, out],
+        "software_plan": False,
         "repeats": repeats,
     }
 
@@ -157,6 +179,8 @@ def main() -> None:
     cases = [
         linear_case(256, 256, 256, 10),
         linear_case(512, 512, 512, 2),
+        conv2d_case(64, 64, 28, 3, 1, 2),
+        conv2d_case(96, 96, 28, 3, 96, 10),
         transposed_case(32, 16, 32, 4, 1, 10),
         transposed_case(32, 16, 32, 2, 0, 10),
     ]

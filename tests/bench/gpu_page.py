@@ -12,6 +12,7 @@ import numpy as np
 import webq8
 from webq8 import gpu, ops
 from webq8.ceilings import measure_ceilings
+from webq8.handlers import tuning
 from webq8.ir import Call, Graph, Method, Program, Tensor
 from webq8.runtime import compile_program, drive
 
@@ -60,31 +61,64 @@ def conv(n, ic, oc, size, kernel, stride=1, name="q8ta_conv2d"):
     return int8(n, ic, size, size), args, ((n, oc, out, out), "int8")
 
 
+def transposed(n, ic, oc, size, kernel):
+    """With stride 2, to twice the size."""
+    pad = kernel // 2 if kernel > 2 else 0
+    extra = 2 * size - ((size - 1) * 2 - 2 * pad + kernel)
+    geometry = ((kernel,) * 2, (2, 2), (pad,) * 2, (extra,) * 2, (1, 1), 1, "none")
+    weight, scales = int8(oc, kernel * kernel * ic), np.full(oc, 0.01, np.float32)
+    args = (0.02, 3, weight, None, scales, 1.5, -4, np.zeros(oc, np.float32), *geometry)
+    return int8(n, ic, size, size), args, ((n, oc, 2 * size, 2 * size), "int8")
+
+
 # --- parts
 
 
-async def correctness():
-    """Every case against the reference: which differ, and by how much (a fused multiply-add may cost one)."""
-    from cases import CASES
+def apart(got, want, case) -> int | str:
+    """How far int8 results are apart, or where others differ; 0 where they agree."""
+    if got.dtype == np.int8:
+        return int(np.abs(got.astype(int) - want).max(initial=0))
+    bad = np.argwhere(~np.isclose(got, want, max(case.rtol, 1e-6), max(case.atol, 1e-6), equal_nan=True))
+    if not len(bad):
+        return 0
+    return f"{len(bad)}, first {bad[:3].tolist()}: {got[tuple(bad[0])]}, {want[tuple(bad[0])]}"
 
-    worst, wrong = {}, []
-    for case in CASES:
+
+async def compare(cases) -> dict[str, object]:
+    """Cases against the reference: which differ, and by how much (a fused multiply-add may cost one)."""
+    by_one, wrong = set(), []
+    for case in cases:
         tensors = [getattr(ops, case.op)(*case.args()) for _ in range(2)]
         pairs = zip(*(t if isinstance(t, tuple) else (t,) for t in tensors), strict=True)
         for ours, reference in pairs:
-            got, want = await ours.numpy(), drive(reference.numpy("cpu"))
-            if got.dtype == np.int8:
-                apart = np.abs(got.astype(int) - want).max(initial=0)
-                worst[case.op] = max(worst.get(case.op, 0), int(apart))
-                if apart > 1:
-                    wrong.append(case.id)
-            elif not np.allclose(got, want, max(case.rtol, 1e-6), max(case.atol, 1e-6), equal_nan=True):
-                bad = np.argwhere(~np.isclose(got, want, max(case.rtol, 1e-6), max(case.atol, 1e-6), equal_nan=True))
-                wrong.append(
-                    f"{case.id}: {len(bad)}, first {bad[:3].tolist()}: {got[tuple(bad[0])]}, {want[tuple(bad[0])]}"
-                )
+            difference = apart(await ours.numpy(), drive(reference.numpy("cpu")), case)
+            if difference == 1:
+                by_one.add(case.op)
+            elif difference:
+                wrong.append(f"{case.id}: {difference}")
     ops.close()
-    return {"cases": len(CASES), "wrong": wrong, "apart by one": [name for name, w in worst.items() if w]}
+    return {"cases": len(cases), "wrong": wrong, "apart by one": sorted(by_one)}
+
+
+async def correctness():
+    """Every case by the kernels that it gets here."""
+    from cases import CASES
+
+    return await compare(CASES)
+
+
+async def tiles():
+    """Every matrix product and convolution by each tile that this GPU has."""
+    from cases import CASES
+
+    has_matrix, rules, found = (await gpu.device()).limits.int8_matrix, tuning.tile, {}
+    cases = [c for c in CASES if c.op.startswith(("q8ta_linear", "q8ta_conv2d")) and c.op != "q8ta_conv2d_dw"]
+    for name in tuning.TILES:
+        if has_matrix or not name.startswith("matrix"):
+            tuning.tile = lambda *_, name=name: tuning.TILES[name]
+            found[name] = await compare(cases)
+    tuning.tile = rules
+    return found
 
 
 async def timed(name, problem):
@@ -111,24 +145,62 @@ async def linears():
     for m, n, k in ((4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 4864, 896), (1000, 1003, 1001)):
         ms, kernels = await timed("et_vk.q8ta_linear.default", linear(m, n, k))
         rows[f"{m}x{n}x{k}"] = {"ms": ms, "TOPS": 2e-9 * m * n * k / ms, "kernels": kernels}
-    ms, kernels = await timed("et_vk.q8ta_linear_gemv.default", linear(1, 8192, 8192))
-    rows["gemv 8192x8192"] = {"ms": ms, "GB/s": 8192 * 8192e-6 / ms, "kernels": kernels}
+    rules = tuning.tile
+    tuning.tile = lambda *_: tuning.TILES["large"]
+    for n in (4096, 2048, 1024):
+        ms, kernels = await timed("et_vk.q8ta_linear.default", linear(n, n, n))
+        rows[f"{n}³ by packed dot products"] = {"ms": ms, "TOPS": 2e-9 * n**3 / ms, "kernels": kernels}
+    ms, kernels = await timed("et_vk.q8ta_linear.default", linear(512, 4864, 896))
+    rows["512x4864x896 by packed dot products"] = {"ms": ms, "TOPS": 2e-9 * 512 * 4864 * 896 / ms, "kernels": kernels}
+    tuning.tile = rules
+    rows["gemv 8192x8192, six weights in turn"] = await gemv(8192, 6)
     return rows
 
 
-async def sweep():
-    """Every number of slices for a few problems: what tuning.py was written from."""
-    from webq8.handlers import linear as module
+async def gemv(n: int, sets: int):
+    """A chain of layers with weights of their own: no cache holds them."""
+    x, args, out = linear(1, n, n)
+    values: list[object] = [Tensor(x.shape, "int8")]
+    calls: list[Call] = []
+    source = 0
+    for _ in range(sets):
+        weight = np.roll(args[2], len(calls) + 1)
+        given = (*args[:2], weight, *args[3:])
+        ids = [source]
+        for v in given:
+            if isinstance(v, np.ndarray):
+                v = Tensor(tuple(v.shape), str(v.dtype), memoryview(v.tobytes()))
+            ids.append(len(values))
+            values.append(v)
+        source = len(values)
+        values.append(Tensor(*out))
+        calls.append(Call("et_vk.q8ta_linear_gemv.default", (*ids, source), f"layer {len(calls)}"))
+    graph = Graph(tuple(values), tuple(calls), (0,), (source,))
+    program = await compile_program(Program({"forward": Method("forward", graph)}), "gemv")
+    steps = program._plans["forward"].steps
+    ms = await program._loaded.device_ms("forward") / len(steps)
+    program.close()
+    return {"ms": ms, "GB/s": n * n * 1e-6 / ms, "kernels": [s.kernel for s in steps]}
 
-    rows, chosen = {}, module.slices_of_k
-    problems = ((1024, 1024, 1024), (512, 4864, 896), (392, 512, 4608), (49, 512, 4608))
-    for m, n, k in (*problems, (196, 384, 576), (784, 128, 1152), (49, 160, 960)):
-        for slices in (1, 2, 4, 8, 16):
-            if k >= slices * 256:
-                module.slices_of_k = lambda *_, s=slices: s
-                ms, _ = await timed("et_vk.q8ta_linear.default", linear(m, n, k))
-                rows[f"{m}x{n}x{k} slices {slices}"] = f"{ms:.4f} ms {2e-9 * m * n * k / ms:.1f} TOPS"
-    module.slices_of_k = chosen
+
+async def sweep():
+    """Every tile for many problems: what tuning.py was written from."""
+    has_matrix, rules, rows = (await gpu.device()).limits.int8_matrix, tuning.tile, {}
+    problems = (
+        (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 4864, 896), (392, 512, 4608), (49, 512, 4608),
+        (196, 256, 2304), (784, 128, 1152), (3136, 64, 576), (12544, 96, 16), (3136, 24, 144), (784, 32, 144),
+        (784, 192, 32), (196, 384, 64), (196, 96, 576), (49, 160, 960), (49, 960, 160), (49, 1280, 320), (8, 1000, 512),
+    )  # fmt: skip
+    for m, n, k in problems:
+        chosen, row = rules(m, n, k // 16, 1, (await gpu.device()).limits), {}
+        for name, tile in tuning.TILES.items():
+            if name.startswith("matrix") and not has_matrix:
+                continue
+            tuning.tile = lambda *_, tile=tile: tile
+            ms, _ = await timed("et_vk.q8ta_linear.default", linear(m, n, k))
+            row[name + (" (chosen)" if tile == chosen else "")] = round(ms * 1e3, 1)
+        rows[f"{m}x{n}x{k}, us"] = row
+    tuning.tile = rules
     return rows
 
 
@@ -147,6 +219,18 @@ async def convs():
         flat, _ = await timed("et_vk.q8ta_linear.default", linear(n * size * size, oc, kernel * kernel * ic))
         tops = 2e-9 * n * size * size * oc * kernel * kernel * ic / ms
         rows[f"{kernel}x{kernel} {ic}-{oc} at {size} x{n}"] = {
+            "ms": ms,
+            "TOPS": tops,
+            "of linear": flat / ms,
+            "kernels": kernels,
+        }
+    for kernel in (2, 3):
+        problem = transposed(8, 64, 32, 64, kernel)
+        ms, kernels = await timed("et_vk.q8ta_conv2d_transposed.default", problem)
+        m, k = 8 * 64 * 64, 64 * kernel * kernel
+        flat, _ = await timed("et_vk.q8ta_linear.default", linear(m, 32, k))
+        tops = 2e-9 * m * 32 * k / ms
+        rows[f"transposed {kernel}x{kernel}/2 64-32 at 64 x8"] = {
             "ms": ms,
             "TOPS": tops,
             "of linear": flat / ms,
@@ -249,6 +333,7 @@ async def ceilings():
 
 PARTS = {
     "correctness": correctness,
+    "tiles": tiles,
     "ceilings": ceilings,
     "linear": linears,
     "sweep": sweep,

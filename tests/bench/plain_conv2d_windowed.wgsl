@@ -65,7 +65,7 @@ fn main(
         for (var i = 0u; i < params.window; i++) {
           let w = weight[(word * params.kernel_height * params.kernel_width + tap) * params.window + i];
           for (var lane = 0u; lane < 4u; lane++) {
-            acc[lane] += dot4(x[base + first[word][lane] + i], w[lane]);
+            acc[lane] += dot4I8Packed(x[base + first[word][lane] + i], w[lane]);
           }
         }
         acc -= params.x_zero_point * tap_sums[tap * params.n_words + word];

@@ -37,7 +37,7 @@ fn main(
   for (var k = 0u; k < k_words; k++) {
     let a = x[row * k_words + k];
     for (var lane = 0u; lane < 4u; lane++) {
-      acc[lane] += dot4(a, weight[(word * 4u + lane) * k_words + k]);
+      acc[lane] += dot4I8Packed(a, weight[(word * 4u + lane) * k_words + k]);
     }
   }
   y[row * params.y_stride + word] = requantize(

@@ -8,7 +8,7 @@ from webq8.host import PythonPage
 
 
 async def use_packed_dot(wanted):
-    """Turns `dot4I8Packed` off, as in a browser without that language feature, or back on."""
+    """Turns `dot4I8Packed` on or off, as in a browser without that language feature; returns what it was."""
     import webq8
     from webq8 import gpu
 
@@ -32,18 +32,19 @@ async def set_limit(name, wanted):
 
 
 @pytest.fixture
-def plain_dot(webq8_page: PythonPage) -> Iterator[None]:
-    assert webq8_page.call(use_packed_dot, False), "this Chromium has dot4I8Packed, so both paths are tested"
+def gpu_kernels(webq8_page: PythonPage) -> Iterator[None]:
+    """Plans as for a real GPU: packed dot products, large tiles, K in slices, convolutions as matrix products."""
+    before = webq8_page.call(set_limit, "software", False), webq8_page.call(use_packed_dot, True)
+    assert before == (True, False), "the kernels for SwiftShader are tested as well"
     yield
-    webq8_page.call(use_packed_dot, True)
+    webq8_page.call(set_limit, "software", True)
+    webq8_page.call(use_packed_dot, False)
 
 
 @pytest.fixture
-def gpu_kernels(webq8_page: PythonPage) -> Iterator[None]:
-    """Plans as for a real GPU: large tiles, K in slices, convolutions as matrix products."""
-    before = webq8_page.call(set_limit, "software", False)
-    yield
-    webq8_page.call(set_limit, "software", before)
+def plain_dot(webq8_page: PythonPage, gpu_kernels: None) -> None:
+    """Plans as for a real GPU in a browser without packed dot products."""
+    webq8_page.call(use_packed_dot, False)
 
 
 async def use_tile(name):

@@ -54,6 +54,16 @@ def _dequantize() -> Iterator[Case]:
 # --- linear
 
 
+def _near_low(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.integers(-128, -125, shape, np.int8)
+
+
+def _two_halves(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
+    """Weights whose sums with such x need 25 bits on the way, and end small."""
+    half = rng.integers(-127, -120, (n, k // 2), np.int8)
+    return np.concatenate([half, -half], axis=1)
+
+
 def _linear() -> Iterator[Case]:
     def case(
         name: str,
@@ -122,6 +132,8 @@ def _linear() -> Iterator[Case]:
         yield case(f"y-zp{zero_point}-relu", (5,), 7, 13, y_zp=zero_point, activation="relu")
         # results far outside of int8, on both sides
         yield case(f"saturating-zp{zero_point}", (5,), 7, 501, y_zp=zero_point, y_scale=1e-12)
+    halves = {"weight": lambda rng: _two_halves(rng, 37, 4096), "x": lambda rng: _near_low(rng, 33, 4096)}
+    yield case("25-bit-sums", (33,), 37, 4096, y_scale=0.01, **halves)
     # the largest sum that int32 must hold: 65,793 · 255 · 128
     low = lambda rng: np.full((2, 65793), -128, np.int8)  # noqa: E731
     yield case("largest-sum", (2,), 2, 65793, x_zp=127, y_scale=3e4, x=low, weight=low)
@@ -167,6 +179,7 @@ def _conv2d_transposed() -> Iterator[Case]:
     yield case("k4-s2-p1-relu", 16, 5, (7, 5), (4, 4), (2, 2), (1, 1), activation="relu")
     yield case("width-not-of-4", 4, 4, (2, 3), (3, 3))
     yield case("stride-over-kernel", 5, 3, (4, 5), (2, 1), (5, 4))
+    yield case("stride-over-map", 5, 3, (1, 1), (2, 3), (7, 9))
     yield case("output-padding", 2, 3, (3, 4), (3, 3), (4, 3), (1, 0), (3, 1))
     yield case("dilation", 3, 5, (5, 4), (3, 2), (2, 1), (2, 1), (0, 0), (2, 3))
     yield case("dilation-over-stride", 4, 4, (5, 5), (3, 3), (2, 2), (0, 0), (1, 1), (4, 4))
@@ -210,15 +223,19 @@ def _conv2d() -> Iterator[Case]:
         y_scale: float = 0.05,
         pad: tuple[int, int] = (0, 0),
         op: str = "q8ta_conv2d",
+        weight: Callable[[np.random.Generator], np.ndarray] | None = None,
+        x: Callable[[np.random.Generator], np.ndarray] | None = None,
     ) -> Case:
         def build(rng: np.random.Generator) -> tuple[Any, ...]:
-            if op == "q8ta_conv2d_dw":
+            if weight:
+                w = weight(rng)
+            elif op == "q8ta_conv2d_dw":
                 w = int8(rng, *kernel, oc)
             else:
                 w = int8(rng, oc, kernel[0] * kernel[1] * (ic // groups) + pad[0])
             b = float32(rng, oc + pad[1]) if bias else None
-            x, geometry = int8(rng, n, ic, *size), (kernel, stride, padding, dilation, groups)
-            return x, 0.02, x_zp, w, None, scales(rng, oc + pad[1]), y_scale, y_zp, b, *geometry, activation
+            data, geometry = x(rng) if x else int8(rng, n, ic, *size), (kernel, stride, padding, dilation, groups)
+            return data, 0.02, x_zp, w, None, scales(rng, oc + pad[1]), y_scale, y_zp, b, *geometry, activation
 
         return Case(op, name, build)
 
@@ -248,6 +265,12 @@ def _conv2d() -> Iterator[Case]:
     yield case("padded-weight-wide", 17, 5, (4, 3), (3, 3), pad=(3, 3))
     yield case("kernel-larger-than-map", 17, 5, (1, 2), (3, 3), (1, 1), (1, 1))
     yield case("empty-batch", 17, 4, (4, 4), (2, 2), n=0)
+    halves = {"weight": lambda rng: _two_halves(rng, 19, 4096), "x": lambda rng: _near_low(rng, 1, 1024, 7, 7)}
+    yield case("25-bit-sums", 1024, 19, (7, 7), (2, 2), y_scale=0.01, **halves)
+    yield case("many-channels", 1040, 5, (3, 3), (2, 2))
+    halves = {"weight": lambda rng: _two_halves(rng, 10, 4096), "x": lambda rng: _near_low(rng, 1, 1024, 7, 9)}
+    yield case("groups2-25-bit-sums", 1024, 10, (7, 9), (2, 4), groups=2, x_zp=127, y_scale=0.01, **halves)
+    yield case("groups2-many-channels", 1040, 6, (3, 3), (2, 2), groups=2)
     for zero_point in (-128, 0, 127):
         yield case(f"x-zp{zero_point}", 17, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
         yield case(f"x-zp{zero_point}-narrow", 5, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
@@ -281,6 +304,9 @@ def _conv2d() -> Iterator[Case]:
         yield depthwise(f"{c}-k3-s2-p1-relu", c, (7, 5), (3, 3), (2, 2), (1, 1), activation="relu")
     yield depthwise("primes", 5, (11, 13), (5, 2), (3, 2))
     yield depthwise("dilation", 12, (9, 11), (3, 2), (1, 2), (2, 1), (2, 3))
+    lowest = {"weight": lambda rng: _near_low(rng, 23, 22, 5), "x": lambda rng: _near_low(rng, 1, 5, 29, 31)}
+    yield depthwise("largest-float-sum", 5, (29, 31), (23, 22), x_zp=127, y_scale=20.0, **lowest)
+    yield depthwise("more-taps", 5, (29, 31), (23, 23), (1, 1), (2, 3))
     yield depthwise("batch3", 5, (4, 3), (3, 3), (1, 1), (1, 1), n=3)
     yield depthwise("no-bias", 20, (4, 3), (3, 3), bias=False)
     yield depthwise("empty-batch", 5, (4, 3), (3, 3), n=0)

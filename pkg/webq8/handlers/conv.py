@@ -21,12 +21,17 @@ from webq8.handlers.registry import (
     check_terms,
     op,
 )
+from webq8.handlers.tuning import band
 from webq8.handlers.weights import int32s, pack_phases, pack_rows, pack_windows, row_sums, sums_by_tap
-from webq8.ir import Dispatch, Param
+from webq8.ir import Const, Dispatch, Param
 
 __all__: list[str] = []
 
-_TILE = 4  # output pixels of a thread of wgsl/conv2d.wgsl
+_TILE = 4  # output pixels of a thread on software adapters
+# How many x · weight a float32 sums exactly, whatever they are: 128 · 128 · 1,024 = 2²⁴.
+_EXACT_PRODUCTS = 1024
+# How many (x − x_zero_point) · weight a float32 sums exactly, whatever they are: 255 · 128 · 514 < 2²⁴.
+_EXACT_TERMS = 514
 
 
 def _geometry(**more: Arg) -> dict[str, Arg]:
@@ -149,7 +154,7 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
         yield _windowed(a, transposed=False)
     elif a.kernel == (1, 1) and a.stride == (1, 1) and a.padding == (0, 0) and k_bytes % 16 == 0:
         yield from matrix_product(a, a.N * a.H * a.W, a.IC, a.OC, k_bytes)
-    elif software:
+    elif software and a.IC <= _EXACT_PRODUCTS:
         yield _direct(a)
     else:
         taps, stride = a.kernel[0] * a.kernel[1], a.weight.shape[1]
@@ -210,18 +215,56 @@ def conv2d_depthwise(a: Args) -> Iterator[Dispatch]:
 
     x int8 [N, OC, H, W], weight int8 [Kh, Kw, OC], weight_scales and bias float32 [OC]; y int8 [N, OC, OH, OW].
     """
+    taps, words, pixels = a.kernel[0] * a.kernel[1], a.x.layout.padded // 4, a.N * a.OH * a.OW
+    bind: dict[str, int | Const] = {
+        "x": a.x.id,
+        "weight": pack_rows(a.weight.data, taps, a.OC, 1, a.OC, 4 * words),
+        "channel": per_channel(a.weight_scales, a.bias, a.OC, 4 * words),
+        "y": a.out.id,
+    }
+    params = _params(a) | {"n_words": words}
+    if a.limits.software and taps <= _EXACT_TERMS:
+        yield Dispatch(
+            "conv2d_depthwise_floats",
+            bind,
+            params | {"pixels": pixels},
+            threads=cdiv(pixels, _TILE) * words,
+            operations=_operations(a),
+        )
+        return
+    if not a.limits.software and a.kernel == (3, 3) and a.dilation == (1, 1) and a.stride in ((1, 1), (2, 2)):
+        yield _depthwise_3x3(a, bind)
+        return
     wide = a.x.layout.padded % 16 == 0
-    taps, words = a.kernel[0] * a.kernel[1], a.x.layout.padded // 4
     yield Dispatch(
         "conv2d_depthwise_wide" if wide else "conv2d_depthwise",
+        bind,
+        params | {"words": pixels * words},
+        threads=pixels * words // (4 if wide else 1),
+        operations=_operations(a),
+    )
+
+
+def _depthwise_3x3(a: Args, bind: Mapping[str, int | Const]) -> Dispatch:
+    words, strips = a.x.layout.padded // 4, cdiv(a.OW, 4 // a.stride[1])
+    band_rows = band(a.OH, a.N * strips * words)
+    bands = cdiv(a.OH, band_rows)
+    threads = a.N * bands * strips * words
+    geometry = ("y_height", "y_width", "x_height", "x_width", "pad_height", "pad_width")
+    return Dispatch(
+        "conv2d_depthwise_3x3",
+        bind,
         {
-            "x": a.x.id,
-            "weight": pack_rows(a.weight.data, taps, a.OC, 1, a.OC, 4 * words),
-            "channel": per_channel(a.weight_scales, a.bias, a.OC, 4 * words),
-            "y": a.out.id,
+            **{name: value for name, value in _params(a).items() if name in geometry},
+            **epilogue_params(a),
+            "threads": threads,
+            "stride": a.stride[0],
+            "n_words": words,
+            "strips": strips,
+            "bands": bands,
+            "band_rows": band_rows,
         },
-        {**_params(a), "words": a.N * a.OH * a.OW * words, "n_words": words},
-        threads=a.N * a.OH * a.OW * words // (4 if wide else 1),
+        threads,
         operations=_operations(a),
     )
 
@@ -264,20 +307,32 @@ def conv2d_transposed(a: Args) -> Iterator[Dispatch]:
 def _windowed(a: Args, transposed: bool) -> Dispatch:
     taps, ic, stride = a.kernel[0] * a.kernel[1], a.IC // a.groups, a.weight.shape[1]
     packed = pack_windows(a.weight.data, stride, a.OC, a.groups, taps, ic)
-    words = a.N * a.OH * a.OW * cdiv(a.OC, 4)
+    n_words = cdiv(a.OC, 4)
+    bind: dict[str, int | Const] = {
+        "x": a.x.id,
+        "weight": packed.weights,
+        "first": packed.first,
+        "channel": per_channel(a.weight_scales, a.bias, a.OC),
+        "y": a.out.id,
+    }
+    params = {"window": packed.window, **_params(a)}
+    constants = {"shared_window": packed.shared, "transposed": transposed}
+    operations = _operations(a, transposed)
+    if a.limits.software and 4 * packed.window <= _EXACT_TERMS:
+        constants["long_sums"] = taps * 4 * packed.window > _EXACT_TERMS
+        # pixels of a thread lie so far apart that they take the same taps
+        apart, rows = max(1, min(a.stride[1], a.OW)) if transposed else 1, a.N * a.OH
+        blocks = cdiv(cdiv(a.OW, apart), _TILE)
+        params |= {"rows": rows, "blocks": blocks, "apart": apart}
+        threads = rows * apart * blocks * n_words
+        return Dispatch("conv2d_windowed_floats", bind, params, threads, constants, operations=operations)
+    words = a.N * a.OH * a.OW * n_words
     sums = row_sums(a.weight.data, a.OC, stride, taps, ic)
     return Dispatch(
         "conv2d_windowed",
-        {
-            "x": a.x.id,
-            "weight": packed.weights,
-            "tap_sums": sums_by_tap(sums, a.OC, taps, round_up(a.OC, 4)),
-            "first": packed.first,
-            "channel": per_channel(a.weight_scales, a.bias, a.OC),
-            "y": a.out.id,
-        },
-        {"words": words, "window": packed.window, **_params(a)},
+        bind | {"tap_sums": sums_by_tap(sums, a.OC, taps, round_up(a.OC, 4))},
+        params | {"words": words},
         threads=words,
-        constants={"shared_window": packed.shared, "transposed": transposed},
-        operations=_operations(a, transposed),
+        constants=constants,
+        operations=operations,
     )

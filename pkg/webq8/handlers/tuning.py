@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from webq8.dtypes import cdiv
 from webq8.ir import Limits
 
-__all__ = ["TILES", "Tile", "tile"]
+__all__ = ["TILES", "Tile", "band", "tile"]
 
 
 @dataclass(frozen=True)
@@ -57,3 +57,12 @@ def tile(rows: int, columns: int, steps: int, phases: int, limits: Limits) -> Ti
     if count("small") >= 64 or steps <= 8:
         return TILES["small"]
     return TILES["narrow"] if steps < 100 and count("narrow") >= 24 else TILES["deep"]
+
+
+def band(rows: int, threads: int) -> int:
+    """How many rows of a map a thread takes one after another, where each row has work for `threads`: long bands read
+    x once, short ones make threads enough for a large GPU."""
+    length = min(8, max(1, rows))
+    while length > 1 and cdiv(rows, length) * threads < 2**15:
+        length //= 2
+    return length

@@ -3,7 +3,6 @@
 import io
 import os
 import time
-import urllib.request
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from webq8.formats import read_pte
 from webq8.ir import Graph, Limits, Method, Plan, Tensor
 from webq8.ir import Program as Parsed
 from webq8.plan import check_method, find_problems, plan_program
-from webq8.rewrite import optimize, simplify
+from webq8.rewrite import has_constant_calls, optimize, simplify
 
 if TYPE_CHECKING:
     from webq8.gpu import Adapter, Loaded
@@ -252,12 +251,13 @@ async def compile_program(
 def rewritten(method: Method, optimizations: Collection[str] | None = None) -> Graph:
     """The graph that is planned. Constants fold where numpy is there to compute them."""
     graph = simplify(method.graph)
-    try:
-        from webq8.reference import fold_constants
-    except ImportError:
-        pass
-    else:
-        graph = fold_constants(graph)
+    if has_constant_calls(graph):  # rarely; the reference takes its time to import
+        try:
+            from webq8.reference import fold_constants
+        except ImportError:
+            pass
+        else:
+            graph = fold_constants(graph)
     return optimize(graph, optimizations)
 
 
@@ -317,6 +317,8 @@ async def _fetch(url: str, report: "_Monotonic") -> bytes:
     except ImportError:  # on the desktop
         if "://" not in url:
             raise InputError(f"source: {url} does not exist") from None
+        import urllib.request  # slow to import in a page, which does not need it
+
         with urllib.request.urlopen(url) as response:
             return bytes(response.read())
 

@@ -20,13 +20,14 @@ export async function measure() {
   python.pyimport("webq8");
   stages.next("rest of the downloads");
   python.FS.writeFile("webq8_page.py", new Uint8Array(await source));
-  await Promise.all([golden, model]); // the model comes from the browser's cache now
-  stages.next("load and first run");
-  const network = await python.pyimport("webq8_page").start(MODEL, await golden);
+  const network = python.pyimport("webq8_page").Network(await golden);
+  await model; // it comes from the browser's cache now
+  stages.next("load");
+  await network.load(MODEL);
+  stages.next("first run");
+  const cosine = await network.cosine();
   stages.next("");
-  const loading = network.load_ms.toJs({ dict_converter: Object.fromEntries });
-  const replay = network.replay;
-  const destination = network.destination;
+  const { replay, destination } = network;
 
   const backToBack = (runs) => {
     for (let i = 0; i < runs; i++) {
@@ -40,8 +41,8 @@ export async function measure() {
   };
   return {
     stages: stages.times,
-    loading,
-    cosine: network.cosine,
+    loading: network.load_ms.toJs({ dict_converter: Object.fromEntries }),
+    cosine,
     "back to back": await medianOfBatches(backToBack),
     "back to back in one pass": await medianOfBatches((runs) => replay.deviceTime(runs)),
     latency: await median(() => replay.run(destination)),

@@ -7,22 +7,23 @@ import numpy as np
 import webq8
 
 
-async def start(url, golden):
-    """Load the network at `url` and run it once, on the first input of its golden (an .npz)."""
-    return await Network().load(url, np.load(io.BytesIO(golden.to_bytes())))
-
-
 class Network:
-    async def load(self, url, golden):
-        self.x, want = golden["in0"][:1], golden["out0"][0].astype(float)
+    """Runs the first input of its golden, an .npz."""
+
+    def __init__(self, golden):
+        rows = np.load(io.BytesIO(golden.to_bytes()))
+        self.x, self.want = rows["in0"][:1], rows["out0"][0].astype(float)
+
+    async def load(self, url):
         self.program = await webq8.load(url)
-        since = time.perf_counter()
-        got = (await self.program(self.x))[0].astype(float)
-        self.load_ms = self.program.load_ms | {"first run": (time.perf_counter() - since) * 1e3}
-        self.cosine = float(got @ want / np.linalg.norm(got) / np.linalg.norm(want))
+        self.load_ms = self.program.load_ms
         self.replay = self.program._loaded.replays["forward"]
         self.destination = bytearray(self.replay.size)
-        return self
+
+    async def cosine(self):
+        """Of a run's output and the golden's."""
+        got = (await self.program(self.x))[0].astype(float)
+        return float(got @ self.want / np.linalg.norm(got) / np.linalg.norm(self.want))
 
     async def numpy_to_numpy(self, warm, samples):
         """The median in ms, after `warm` ms of the same."""

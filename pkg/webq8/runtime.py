@@ -4,6 +4,7 @@ import io
 import os
 import time
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -199,6 +200,11 @@ async def load(
         raise InputError(f"device: {device!r} is not one of 'webgpu', 'cpu'")
     report = _Monotonic(on_progress)
     clock = _Clock()
+    if device == "webgpu":
+        with suppress(ImportError):  # on the desktop; compile_program says so
+            from webq8 import gpu
+
+            gpu.request_ahead()
     data, name = await _read(source, report)
     clock.lap("read")
     parsed = read_pte(data, name)

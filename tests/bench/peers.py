@@ -78,7 +78,10 @@ def measure(gpu: str, chrome: str | None) -> dict:
             page.on("console", lambda message: print(message.text, file=sys.stderr))
             with page.expect_request("**/result", timeout=0) as posted:
                 page.goto(f"{url}peers/index.html?{TIMING[gpu]}")
-            return posted.value.post_data_json
+            found = posted.value.post_data_json
+        if "error" not in found and ("swiftshader" in found["adapter"]) != (gpu == "swiftshader"):
+            found["error"] = f"the browser offers {found['adapter']}, where {gpu} was asked for"
+        return found
 
 
 @contextmanager
@@ -108,6 +111,8 @@ def served(folder: Path):
 
 def print_table(found: dict) -> None:
     """Each way's times, and how many times ours they are."""
+    if "error" in found:
+        sys.exit(found["error"])
     ways = {name: way for name, way in found.items() if isinstance(way, dict)}
     for name in [name for name, way in ways.items() if "error" in way]:
         print(f"{name}: {ways.pop(name)['error']}", file=sys.stderr)

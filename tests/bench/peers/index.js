@@ -3,6 +3,7 @@
 // same work before them, and milliseconds that a batch of runs takes; ?limit=60 is how many seconds a frame may take.
 
 const THREADS = Math.min(8, navigator.hardwareConcurrency);
+const { frames, limit = 60, ...timing } = Object.fromEntries(new URLSearchParams(location.search));
 const FRAMES = {
   "webq8 int8": { peer: "webq8" },
   "ort float32": { build: "webgpu", provider: "webgpu", model: "float32" },
@@ -31,11 +32,14 @@ function measure(options) {
   return answer.finally(() => frame.remove());
 }
 
-const { frames, limit = 60, ...timing } = Object.fromEntries(new URLSearchParams(location.search));
-const result = { isolated: crossOriginIsolated };
-for (const [name, options] of Object.entries(FRAMES)) {
-  if (!frames || frames.split(",").includes(name)) result[name] = await measure({ peer: "ort", ...timing, ...options });
+async function main() {
+  const result = { isolated: crossOriginIsolated };
+  for (const [name, options] of Object.entries(FRAMES)) {
+    if (!frames || frames.split(",").includes(name)) result[name] = await measure({ peer: "ort", ...timing, ...options });
+  }
+  const { vendor, architecture, description } = (await navigator.gpu.requestAdapter()).info;
+  return { adapter: [vendor, architecture, description].filter(Boolean).join(" "), ...result };
 }
-const { vendor, architecture, description } = (await navigator.gpu.requestAdapter()).info;
-result.adapter = [vendor, architecture, description].filter(Boolean).join(" ");
+
+const result = await main().catch((error) => ({ error: `${error}` }));
 await fetch("/result", { method: "POST", body: JSON.stringify(result) });

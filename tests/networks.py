@@ -7,42 +7,54 @@ import hashlib
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from webq8.assets import cache_dir
 
 EXPORT = Path(__file__).parent / "export"
-SOURCES = ("imagenet.py", "common.py", "requirements.txt")
-
-
-def digest(*names: str) -> str:
-    return hashlib.sha256(b"".join((EXPORT / name).read_bytes() for name in names)).hexdigest()[:16]
-
-
-def export_python() -> Path:
-    """A virtual environment with the exporter, one for each version of its requirements."""
-    venv = cache_dir() / f"export-{digest('requirements.txt')}"
-    python, done = venv / "bin" / "python", venv / "complete"
-    if not done.exists():
-        say("installing the exporter (torch, executorch): minutes")
-        run([sys.executable, "-m", "venv", "--clear", str(venv)])
-        run([str(python), "-m", "pip", "install", "--quiet", "--requirement", str(EXPORT / "requirements.txt")])
-        done.touch()
-    return python
+REQUIREMENTS = EXPORT / "requirements.txt"
 
 
 def large_networks() -> Path:
     """The folder with mobilenet_v2 and resnet18, each a .pte and the .npz of its golden."""
-    folder = cache_dir() / f"networks-{digest(*SOURCES)}"
-    if not folder.exists():
-        python = export_python()
+    script = EXPORT / "imagenet.py"
+
+    def export(folder: Path) -> None:
+        python = python_with("export", REQUIREMENTS)
         say("exporting MobileNetV2 and ResNet-18: minutes")
+        run([str(python), str(script), str(folder)])
+
+    return cached("networks", (script, EXPORT / "common.py", REQUIREMENTS), export)
+
+
+def cached(name: str, sources: Sequence[Path], make: Callable[[Path], None]) -> Path:
+    """A folder of the cache that `make` fills the first time, and again when the sources have changed."""
+    folder = cache_dir() / f"{name}-{digest(sources)}"
+    if not folder.exists():
+        cache_dir().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache_dir()) as work:
-            made = Path(work) / "networks"
+            made = Path(work) / name
             made.mkdir()
-            run([str(python), str(EXPORT / "imagenet.py"), str(made)])
+            make(made)
             made.rename(folder)
     return folder
+
+
+def python_with(name: str, requirements: Path) -> Path:
+    """The Python of a virtual environment of the cache that has these requirements."""
+    venv = cache_dir() / f"{name}-{digest([requirements])}"
+    python, done = venv / "bin" / "python", venv / "complete"
+    if not done.exists():
+        say(f"installing {', '.join(requirements.read_text().split())}: this can take minutes")
+        run([sys.executable, "-m", "venv", "--clear", str(venv)])
+        run([str(python), "-m", "pip", "install", "--quiet", "--requirement", str(requirements)])
+        done.touch()
+    return python
+
+
+def digest(files: Sequence[Path]) -> str:
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def say(text: str) -> None:

@@ -2,10 +2,13 @@
 // a POST hands the answer back. The first POST is empty and says that Python is up; a PUT says why it cannot go on.
 // A page imports this module to have Python on its own thread, or starts it as a module worker.
 import "./replay.js"; // webq8's own, since this site's policy forbids it to evaluate text
+import { startPython } from "./python.js";
+
+const print = (line) => console.log(line);
 
 export async function serve({ pyodide: version, desk }) {
   try {
-    const pyodide = await boot(version);
+    const pyodide = await startPython(version, { stdout: print, stderr: print });
     const { answer } = pyodide.pyimport("webq8.transport");
     await fetch(desk, { method: "POST" });
     for (;;) {
@@ -22,22 +25,6 @@ export async function serve({ pyodide: version, desk }) {
   } catch (error) {
     await fetch(desk, { method: "PUT", body: `${error}` });
   }
-}
-
-// Pyodide of that version, with the wheels that runtime.json lists for it.
-async function boot(version) {
-  const base = new URL(".", import.meta.url);
-  const runtime = (await (await fetch(new URL("runtime.json", base))).json())[version];
-  const { loadPyodide } = await import(new URL(`${runtime.pyodide}pyodide.mjs`, base));
-  const print = (line) => console.log(line);
-  const pyodide = await loadPyodide({ indexURL: new URL(runtime.pyodide, base).href, stdout: print, stderr: print });
-  const problems = [];
-  await pyodide.loadPackage(runtime.wheels.map((wheel) => new URL(wheel, base).href), {
-    messageCallback: () => {},
-    errorCallback: (problem) => problems.push(problem),
-  });
-  if (problems.length) throw new Error(problems.join("; "));
-  return pyodide;
 }
 
 if (globalThis.WorkerGlobalScope !== undefined && globalThis instanceof WorkerGlobalScope) {

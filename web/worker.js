@@ -1,6 +1,7 @@
 // Runs Python beside the page: starts it, starts app.py, then answers one question after the other.
 
 import "./replay.js"; // webq8's own, since this site's policy forbids it to evaluate text
+import { startPython } from "./python.js";
 
 const PYODIDE = "0.27.7";
 const MODELS = ["models/classifier.pte", "models/upscaler.pte", "models/digits.npz"];
@@ -53,25 +54,17 @@ async function start() {
   if (!navigator.gpu) throw problem("NoWebGPU");
   self.fetch = countedFetch;
 
-  const runtime = await (await fetch("runtime.json")).json().then((runtimes) => runtimes[PYODIDE]);
-  // Everything downloads while Python starts. Models only warm the browser's cache: app.py fetches them by name.
-  const wheels = runtime.wheels.map(async (path) => (await fetch(path)).arrayBuffer());
+  // These download while Python starts. Models only warm the browser's cache: app.py fetches them by name.
   const source = fetch("app.py").then((response) => response.text());
-  const models = MODELS.map(async (path) => (await fetch(path)).arrayBuffer());
+  const models = Promise.all(MODELS.map(async (path) => (await fetch(path)).arrayBuffer()));
 
-  const indexURL = new URL(runtime.pyodide, base).href;
-  python = await import(`${indexURL}pyodide.mjs`)
-    .then(({ loadPyodide }) => loadPyodide({ indexURL }))
-    .catch((cause) => Promise.reject(problem("Python", cause.message)));
-
-  for (const [i, wheel] of wheels.entries()) {
-    show(runtime.wheels[i].split("/").at(-1).split("-")[0]);
-    python.unpackArchive(await wheel, "wheel");
-  }
+  python = await startPython(PYODIDE, { onStage: (stage) => show(stage) }).catch((cause) => {
+    throw problem("Python", cause.message);
+  });
   show("models and shaders");
-  await Promise.all(models);
   python.FS.writeFile("app.py", await source);
-  const app = python.pyimport("app");
+  const app = python.pyimport("app"); // numpy and webq8 take their time: models may still be on their way
+  await models;
   demo = await app.start((fraction, message) => show("models and shaders", fraction, message));
   self.fetch = plainFetch;
   postMessage({ ready: plain(demo.about()) });

@@ -19,7 +19,7 @@ from webq8 import wgsl
 from webq8.errors import CannotBlock, ClosedError, DeviceError, DeviceLost, InputError, NoAdapter, ShaderError
 from webq8.ir import Limits, Plan, ProgramPlan, Slot, Step
 
-__all__ = ["Adapter", "Device", "Loaded", "block", "device", "fetch", "live"]
+__all__ = ["Adapter", "Device", "Loaded", "block", "device", "fetch", "live", "request_ahead"]
 
 _js = getattr(js, "webq8Replay", None) or run_js(files("webq8").joinpath("replay.js").read_text("utf-8"))
 _current: "Device | None" = None
@@ -84,6 +84,13 @@ async def device() -> "Device":
         if _current is None or _current.lost:
             _current = await _request()
         return _current
+
+
+def request_ahead() -> None:
+    """Begins to request the page's device, while something else is waited for. Errors come from `device`."""
+    if _current is None:
+        request = asyncio.ensure_future(device())
+        request.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 async def _request() -> "Device":

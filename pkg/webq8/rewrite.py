@@ -13,7 +13,17 @@ from webq8.handlers.int8 import IDENTITY, requantizing_table
 from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
 
-__all__ = ["MOVING_OPS", "OPTIMIZATIONS", "drop_dead_calls", "optimize", "reads", "short_name", "simplify", "writes"]
+__all__ = [
+    "MOVING_OPS",
+    "OPTIMIZATIONS",
+    "drop_dead_calls",
+    "has_constant_calls",
+    "optimize",
+    "reads",
+    "short_name",
+    "simplify",
+    "writes",
+]
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
@@ -161,6 +171,12 @@ OPTIMIZATIONS: dict[str, Callable[[Graph], Graph]] = {
 def reads(graph: Graph, call: Call) -> set[int]:
     """Ids of what a call reads, lists looked into."""
     return {j for i in call.args[:-1] for j in _flat(graph.values[i], i)}
+
+
+def has_constant_calls(graph: Graph) -> bool:
+    """Whether some call reads constants only, so that its result could be computed now, once."""
+    computed = {i for i, v in enumerate(graph.values) if isinstance(v, Tensor) and v.data is None}
+    return any(computed.isdisjoint(reads(graph, call)) for call in graph.calls)
 
 
 def writes(graph: Graph, call: Call) -> set[int]:

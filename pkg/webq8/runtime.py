@@ -3,8 +3,8 @@
 import io
 import os
 import time
-import urllib.request
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -17,7 +17,7 @@ from webq8.ir import Graph, Limits, Method, Plan, Tensor
 from webq8.ir import Program as Parsed
 from webq8.plan import check_method, find_problems, plan_program
 from webq8.profiling import Profile, profile_of
-from webq8.rewrite import optimize, simplify
+from webq8.rewrite import has_constant_calls, optimize, simplify
 
 if TYPE_CHECKING:
     from webq8.gpu import Adapter, Loaded
@@ -226,6 +226,11 @@ async def load(
         raise InputError(f"device: {device!r} is not one of 'webgpu', 'cpu'")
     report = _Monotonic(on_progress)
     clock = _Clock()
+    if device == "webgpu":
+        with suppress(ImportError):  # on the desktop; compile_program says so
+            from webq8 import gpu
+
+            gpu.request_ahead()
     data, name = await _read(source, report)
     clock.lap("read")
     parsed = read_pte(data, name)
@@ -278,12 +283,13 @@ async def compile_program(
 def rewritten(method: Method, optimizations: Collection[str] | None = None) -> Graph:
     """The graph that is planned. Constants fold where numpy is there to compute them."""
     graph = simplify(method.graph)
-    try:
-        from webq8.reference import fold_constants
-    except ImportError:
-        pass
-    else:
-        graph = fold_constants(graph)
+    if has_constant_calls(graph):  # rarely; the reference takes its time to import
+        try:
+            from webq8.reference import fold_constants
+        except ImportError:
+            pass
+        else:
+            graph = fold_constants(graph)
     return optimize(graph, optimizations)
 
 
@@ -343,6 +349,8 @@ async def _fetch(url: str, report: "_Monotonic") -> bytes:
     except ImportError:  # on the desktop
         if "://" not in url:
             raise InputError(f"source: {url} does not exist") from None
+        import urllib.request  # slow to import in a page, which does not need it
+
         with urllib.request.urlopen(url) as response:
             return bytes(response.read())
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import peers
 from webq8.host import Browser
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -175,7 +176,12 @@ def main() -> None:
     ask.add_argument("--chrome")
     ask.add_argument("--json", action="store_true", help="print the raw numbers instead of a table")
     ask.add_argument("--networks", nargs="*", choices=("mobilenet_v2", "resnet18"), help="stages of loading these")
+    ask.add_argument("--peers", action="store_true", help="MobileNetV2 here and in onnxruntime-web, instead")
     args = ask.parse_args()
+    if args.peers:
+        found = peers.measure(args.gpu, args.chrome)
+        print(json.dumps(found)) if args.json else peers.print_table(found)
+        return
     cases = [
         linear_case(256, 256, 256, 10),
         linear_case(512, 512, 512, 2),

@@ -2,6 +2,8 @@
 
 import ast
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,13 @@ def test_only_gpu_touches_js() -> None:
         names |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
         foreign = {n for n in names if n.split(".")[0] in ("js", "pyodide", "pyodide_js")}
         assert not foreign or path.name == "gpu.py", f"{path.name} imports {foreign}"
+
+
+def test_importing_is_light() -> None:
+    """A page waits for this; these are slow to import there, and loaded where they are used."""
+    slow = {"asyncio", "email", "urllib.request", "webq8.reference"}
+    code = f"import sys, webq8; print(sorted({slow} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_public_names() -> None:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from webq8.dtypes import ITEMSIZE, as_buffer, numel, round_up, to_array
 from webq8.errors import ClosedError, InputError, NoAdapter, Webq8Error
 from webq8.formats import read_pte
-from webq8.ir import Graph, Limits, Method, Plan, Tensor
+from webq8.ir import Graph, Limits, Plan, Tensor
 from webq8.ir import Program as Parsed
 from webq8.plan import check_method, find_problems, plan_program
-from webq8.rewrite import optimize, simplify
+from webq8.rewrite import optimize
 
 if TYPE_CHECKING:
     from webq8.gpu import Adapter, Loaded
@@ -217,8 +217,10 @@ async def compile_program(
 ) -> Program:
     """Checks, rewrites, plans and uploads a program that has been read."""
     report, clock = report or _Monotonic(None), clock or _Clock()
-    for method in parsed.methods.values():
-        check_method(method, name if len(parsed.methods) == 1 else f"{name}, method {method.name!r}")
+    graphs = {
+        n: check_method(m, name if len(parsed.methods) == 1 else f"{name}, method {n!r}")
+        for n, m in parsed.methods.items()
+    }
     clock.lap("check")
     if device == "cpu":
         try:
@@ -235,9 +237,9 @@ async def compile_program(
         ) from None
     owner = await gpu.device()
     clock.lap("device")
-    graphs = {n: rewritten(m, optimizations) for n, m in parsed.methods.items()}
+    rewritten = {n: rewrite(graph, optimizations) for n, graph in graphs.items()}
     clock.lap("rewrite")
-    planned = plan_program(graphs, owner.limits, name)
+    planned = plan_program(rewritten, owner.limits, name)
     clock.lap("plan")
 
     def on_shader(done: int, total: int) -> None:
@@ -249,9 +251,8 @@ async def compile_program(
     return Program(name, parsed, planned.plans, loaded, clock.laps)
 
 
-def rewritten(method: Method, optimizations: Collection[str] | None = None) -> Graph:
-    """The graph that is planned. Constants fold where numpy is there to compute them."""
-    graph = simplify(method.graph)
+def rewrite(graph: Graph, optimizations: Collection[str] | None = None) -> Graph:
+    """What is planned of a graph that was checked. Constants fold where numpy is there to compute them."""
     try:
         from webq8.reference import fold_constants
     except ImportError:
@@ -274,7 +275,7 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         ops: dict[str, int] = {}
         for call in method.graph.calls:
             ops[call.op] = ops.get(call.op, 0) + 1
-        problems = find_problems(method)
+        graph, problems = find_problems(method)
         entry: dict[str, Any] = {
             "inputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.inputs],
             "outputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.outputs],
@@ -284,7 +285,7 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         entry |= {"dispatches": None, "relayouts": None, "peak_bytes": None, "live_bytes": None}
         if not problems:
             try:
-                plan = plan_program({method.name: rewritten(method)}, Limits(), name).plans[method.name]
+                plan = plan_program({method.name: rewrite(graph)}, Limits(), name).plans[method.name]
             except Webq8Error as e:
                 entry["unsupported"].append({"node": "plan", "op": "", "reason": str(e)})
             else:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from webq8.dtypes import cast, numel
 from webq8.handlers.int8 import IDENTITY, requantizing_table
-from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT
+from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT, f32
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
 
 __all__ = ["MOVING_OPS", "OPTIMIZATIONS", "drop_dead_calls", "optimize", "reads", "short_name", "simplify", "writes"]
@@ -300,13 +300,9 @@ def _exact_unary(editor: _Editor, call: Call) -> Callable[[float], float] | None
 
 
 def _clamp(low: Value, high: Value) -> Callable[[float], float]:
-    bottom = float(low) if isinstance(low, int | float) else float("-inf")
-    top = float(high) if isinstance(high, int | float) else float("inf")
-    return lambda v: min(max(v, _f32(bottom)), _f32(top))
-
-
-def _f32(x: float) -> float:
-    return array("f", (x,))[0]
+    bottom = f32(low) if isinstance(low, int | float) else float("-inf")
+    top = f32(high) if isinstance(high, int | float) else float("inf")
+    return lambda v: min(max(v, bottom), top)
 
 
 def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:

@@ -3,7 +3,6 @@
 import io
 import os
 import time
-import urllib.request
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -318,6 +317,8 @@ async def _fetch(url: str, report: "_Monotonic") -> bytes:
     except ImportError:  # on the desktop
         if "://" not in url:
             raise InputError(f"source: {url} does not exist") from None
+        import urllib.request  # brings half of the standard library, which pages do without
+
         with urllib.request.urlopen(url) as response:
             return bytes(response.read())
 

@@ -46,21 +46,16 @@ globalThis.webq8Replay ??= (() => {
     }
   }
 
-  // One turn of the event loop, much sooner than a timer would have it.
-  const channel = new MessageChannel();
-  const turns = [];
-  channel.port1.onmessage = () => turns.shift()();
-  const turn = () => new Promise((resolve) => channel.port2.postMessage(turns.push(resolve)));
-
   // Chromium's GPU process looks for finished work when it gets a command, then 2 ms later, then every ms: a run of half a
-  // ms would take 2.4. So while a run is young, the process gets a command that does nothing at every tick of the clock.
+  // ms would take 2.4. So while a run is young, the process gets a command that does nothing at every tick of the clock, as
+  // long as the page has nothing better to do. Other browsers need no such thing, and may lack postTask.
   const YOUNG_MS = 2.5, TICK_MS = 0.1;
   let waiting = 0, nudgeUntil = 0, nudging = false;
 
   async function nudge(device) {
     nudging = true;
     for (let last = performance.now(); waiting && last < nudgeUntil; ) {
-      await turn();
+      await scheduler.postTask(() => {}, { priority: "background" });
       if (!waiting || performance.now() < last + TICK_MS) continue;
       last = performance.now();
       device.queue.onSubmittedWorkDone().catch(() => {}); // a loss is told by what is waited for
@@ -72,7 +67,7 @@ globalThis.webq8Replay ??= (() => {
   async function promptly(device, promise) {
     waiting += 1;
     nudgeUntil = performance.now() + YOUNG_MS;
-    if (!nudging) nudge(device);
+    if (!nudging && globalThis.scheduler?.postTask) nudge(device);
     try {
       return await promise;
     } finally {

@@ -7,7 +7,7 @@ everything seems to succeed and only mapAsync rejects.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -45,6 +45,10 @@ def _variant(step: Step) -> Variant:
 def _object(value: Any) -> Any:
     """A JS object of a dict, its lists as arrays: the one way in which descriptors are made."""
     return to_js(value, dict_converter=js.Object.fromEntries)
+
+
+def _piece(buffers: Sequence[Any], slot: Slot) -> list[Any]:
+    return [buffers[slot.buffer], slot.offset, slot.size]
 
 
 def live() -> dict[str, int]:
@@ -170,31 +174,32 @@ class Device:
         return self._layouts[k.name, writable]
 
     def pipeline(self, variant: Variant) -> "asyncio.Future[Any]":
-        """The compute pipeline of a kernel with these overrides, compiled asynchronously, once."""
+        """The compute pipeline of a kernel with these overrides, once. Compiling has begun when this returns."""
         name, constants, writable = variant
         source = wgsl.module_source(name, self.packed_dot, writable)
         key = (source, constants)
         future = self._pipelines.get(key)
         if future is None or (future.done() and future.exception()):
-            future = asyncio.ensure_future(self._compile(variant, source))
+
+            def create() -> Any:
+                if source not in self._modules:
+                    self._modules[source] = self.raw.createShaderModule(_object({"label": name, "code": source}))
+                bind_groups = [self.layout(wgsl.kernel(name), writable)]
+                layout = self.raw.createPipelineLayout(_object({"bindGroupLayouts": bind_groups}))
+                compute = {"module": self._modules[source], "entryPoint": "main", "constants": dict(constants)}
+                descriptor = {"label": name, "layout": layout, "compute": compute}
+                return self.raw.createComputePipelineAsync(_object(descriptor))
+
+            promise = _js.scoped(self.raw, create)
+            future = asyncio.ensure_future(self._compiled(name, self._modules[source], promise))
             self._pipelines[key] = future
         return future
 
-    async def _compile(self, variant: Variant, source: str) -> Any:
-        name, constants, writable = variant
-
-        def create() -> Any:
-            if source not in self._modules:
-                self._modules[source] = self.raw.createShaderModule(_object({"label": name, "code": source}))
-            bind_groups = [self.layout(wgsl.kernel(name), writable)]
-            layout = self.raw.createPipelineLayout(_object({"bindGroupLayouts": bind_groups}))
-            compute = {"module": self._modules[source], "entryPoint": "main", "constants": dict(constants)}
-            return self.raw.createComputePipelineAsync(_object({"label": name, "layout": layout, "compute": compute}))
-
+    async def _compiled(self, name: str, module: Any, pipeline: Awaitable[Any]) -> Any:
         try:
-            return await self.guard(_js.scoped(self.raw, create), ShaderError)
+            return await self.guard(pipeline, ShaderError)
         except ShaderError as e:
-            info = await self._modules.pop(source).getCompilationInfo()
+            info = await module.getCompilationInfo()
             lines = [f"  line {m.lineNum}: {m.message}" for m in info.messages if m.type == "error"]
             raise ShaderError("\n".join([f"{name}.wgsl: {e}", *lines])) from None
 
@@ -215,26 +220,34 @@ class Loaded:
     def __init__(self, owner: Device) -> None:
         self.device = owner
         self.replays: dict[str, Any] = {}
+        self._run: dict[str, Any] = {}
         self._held: list[Any] = []
 
     async def prepare(self, program: ProgramPlan, on_shader: Callable[[int, int], None]) -> None:
         variants = {_variant(s) for plan in program.plans.values() for s in plan.steps}
         pipelines = {variant: self.device.pipeline(variant) for variant in variants}
-        for done, future in enumerate(asyncio.as_completed(pipelines.values()), 1):
-            await future
-            on_shader(done, len(pipelines))
 
+        # all of this while shaders compile
         usage = js.GPUBufferUsage
         # an output may be a constant, so these are copied from as well
         constant = usage.STORAGE | usage.UNIFORM | usage.COPY_SRC | usage.COPY_DST
         constants = await self._buffers([len(c) for c in program.constants], constant)
         for buffer, data in zip(constants, program.constants, strict=True):
             await self.device.guard(_js.write(self.device.raw, buffer, 0, data))
-        compiled = {variant: future.result() for variant, future in pipelines.items()}
+        bound = {}
         for name, plan in program.plans.items():
             activations = await self._buffers(plan.buffers, usage.STORAGE | usage.COPY_SRC | usage.COPY_DST)
             # negative slots count the constants' buffers from -1 down
-            self.replays[name] = await self._replay(plan, [*activations, *reversed(constants)], compiled)
+            buffers = [*activations, *reversed(constants)]
+            bound[name] = buffers, await self._bind_groups(plan, buffers)
+
+        for done, future in enumerate(asyncio.as_completed(pipelines.values()), 1):
+            await future
+            on_shader(done, len(pipelines))
+        for name, plan in program.plans.items():
+            compiled = [pipelines[_variant(s)].result() for s in plan.steps]
+            self.replays[name] = self._replay(plan, compiled, *bound[name])
+            self._run[name] = self.replays[name].run  # looked up once: each look crosses to JavaScript
 
     async def _buffers(self, sizes: Sequence[int], usage: int) -> list[Any]:
         def create() -> None:
@@ -243,33 +256,30 @@ class Loaded:
         await self.device.guard(_js.scoped(self.device.raw, create))
         return self._held[len(self._held) - len(sizes) :]
 
-    async def _replay(self, plan: Plan, buffers: Sequence[Any], compiled: Mapping[Any, Any]) -> Any:
-        def entry(binding: wgsl.Binding, slot: Slot) -> dict[str, Any]:
-            resource = {"buffer": buffers[slot.buffer], "offset": slot.offset, "size": slot.size}
-            return {"binding": binding.index, "resource": resource}
+    async def _bind_groups(self, plan: Plan, buffers: Sequence[Any]) -> Any:
+        groups = []
+        for step in plan.steps:
+            k = wgsl.kernel(step.kernel)
+            slots = [[b.index, *_piece(buffers, s)] for b, s in zip(k.bindings, step.slots, strict=True)]
+            groups.append([step.node, self.device.layout(k, step.writable), slots])
+        raw = self.device.raw
+        return await self.device.guard(_js.scoped(raw, lambda: _js.bindGroups(raw, _object(groups))))
 
-        def create() -> Any:
-            groups = []
-            for step in plan.steps:
-                k = wgsl.kernel(step.kernel)
-                entries = [entry(b, s) for b, s in zip(k.bindings, step.slots, strict=True)]
-                descriptor = {"label": step.node, "layout": self.device.layout(k, step.writable), "entries": entries}
-                groups.append(self.device.raw.createBindGroup(_object(descriptor)))
-            return _js.replay(
-                self.device.raw,
-                _object([compiled[_variant(s)] for s in plan.steps]),
-                _object(groups),
-                _object([n for s in plan.steps for n in s.grid]),
-                _object(plan.ends),
-                _object([[buffers[s.buffer], s.offset, s.size] for s in plan.inputs]),
-                _object([[buffers[s.buffer], s.offset, s.size] for s in plan.outputs]),
-            )
-
-        return await self.device.guard(_js.scoped(self.device.raw, create))
+    def _replay(self, plan: Plan, compiled: Sequence[Any], buffers: Sequence[Any], groups: Any) -> Any:
+        return _js.replay(
+            self.device.raw,
+            self.device.limits.software,
+            _object(compiled),
+            groups,
+            _object([n for s in plan.steps for n in s.grid]),
+            _object(plan.ends),
+            _object([_piece(buffers, s) for s in plan.inputs]),
+            _object([_piece(buffers, s) for s in plan.outputs]),
+        )
 
     async def run(self, method: str, sources: Sequence[Any], destination: bytearray) -> None:
         """Writes `sources`, replays the method, and fills `destination` with its outputs one after another."""
-        await self._finished(self.replays[method].run(destination, *sources))
+        await self._finished(self._run[method](destination, *sources))
 
     async def profile(self, method: str, sources: Sequence[Any], steps: int) -> list[int]:
         """Runs a method of so many steps; nanoseconds at which each began and ended, one pair after another."""
@@ -307,6 +317,7 @@ class Loaded:
         for replay in self.replays.values():
             replay.close()
         self.replays.clear()
+        self._run.clear()
         while self._held:
             _js.destroyBuffer(self._held.pop())
 

@@ -1,5 +1,7 @@
 """Where tensors lie in buffers that they share over time. Pure arithmetic."""
 
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
@@ -38,44 +40,100 @@ def share(
     `strictly_apart` get different buffers; those `apart`, where it costs nothing.
     """
     sizes: list[int] = []
-    held: list[list[tuple[Span, int]]] = []  # for each buffer, its tensors and their offsets
+    buffers: list[_Buffer] = []
     places: dict[int, Place] = {}
+    steps = _steps(spans.values())
     for i in sorted(spans, key=lambda i: (-spans[i].size, spans[i].first)):
         avoided, forbidden = (
             {places[j].buffer for j in neighbours.get(i, ()) if j in places} for neighbours in (apart, strictly_apart)
         )
-        best = (spans[i].size, False, len(sizes), 0)  # growth, whether avoided, buffer, offset
-        for buffer in range(len(sizes)):
-            offset = _lowest_gap(spans[i], held[buffer])
+        best = (round_up(spans[i].size, ALIGNMENT), False, len(sizes), 0)  # growth, whether avoided, buffer, offset
+        for buffer, held in enumerate(buffers):
+            if buffer in forbidden:
+                continue
+            offset = held.lowest_gap(spans[i])
             end = offset + spans[i].size
-            if end <= limit and buffer not in forbidden:
-                best = min(best, (max(0, end - sizes[buffer]), buffer in avoided, buffer, offset))
+            if end <= limit:
+                growth = round_up(end, ALIGNMENT) - round_up(sizes[buffer], ALIGNMENT)
+                best = min(best, (max(0, growth), buffer in avoided, buffer, offset))
+            if best[:2] == (0, False):
+                break
         _, _, buffer, offset = best
         if buffer == len(sizes):
             sizes.append(0)
-            held.append([])
+            buffers.append(_Buffer(steps))
         sizes[buffer] = max(sizes[buffer], offset + spans[i].size)
-        held[buffer].append((spans[i], offset))
+        buffers[buffer].take(spans[i], offset)
         places[i] = Place(buffer, offset)
     return sizes, places
 
 
-def _lowest_gap(span: Span, held: Collection[tuple[Span, int]]) -> int:
-    """The lowest offset at which `span` fits between the tensors that are needed at the same time."""
-    offset = 0
-    busy = sorted((at, at + s.size) for s, at in held if s.first <= span.last and span.first <= s.last)
-    for start, end in busy:
-        if offset + span.size <= start:
-            break
-        offset = max(offset, round_up(end, ALIGNMENT))
-    return offset
+class _Buffer:
+    """What of a buffer is taken at which steps.
+
+    A binary tree over the steps, node n above 2n and 2n + 1. Tensors that lie side by side count as one, so that a
+    look at a node costs little however many tensors there are.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self._leaves = 1 << steps.bit_length()
+        # by node: where what is taken begins and ends, in turn
+        self._throughout: defaultdict[int, list[int]] = defaultdict(list)  # at all of the node's steps
+        self._sometime: defaultdict[int, list[int]] = defaultdict(list)  # at any of them
+
+    def take(self, span: Span, offset: int) -> None:
+        end = round_up(offset + span.size, ALIGNMENT)
+        nodes, above = self._nodes(span)
+        for n in nodes:
+            _join(self._throughout[n], offset, end)
+        for n in (*nodes, *above):
+            _join(self._sometime[n], offset, end)
+
+    def lowest_gap(self, span: Span) -> int:
+        """The lowest offset at which `span` fits between the tensors that are needed at the same time."""
+        nodes, above = self._nodes(span)
+        taken = [self._sometime[n] for n in nodes if n in self._sometime]
+        taken += [self._throughout[n] for n in above if n in self._throughout]
+        offset = 0
+        for start, end in sorted(piece for bounds in taken for piece in zip(bounds[::2], bounds[1::2], strict=True)):
+            if offset + span.size <= start:
+                break
+            offset = max(offset, end)
+        return offset
+
+    def _nodes(self, span: Span) -> tuple[list[int], set[int]]:
+        """Nodes that together stand for just a span's steps, and all that are above them."""
+        nodes, above = list[int](), set[int]()
+        low, high = self._leaves + span.first + 1, self._leaves + span.last + 2  # steps begin at −1
+        while low < high:
+            if low & 1:
+                nodes.append(low)
+                low += 1
+            if high & 1:
+                high -= 1
+                nodes.append(high)
+            low, high = low // 2, high // 2
+        for n in nodes:
+            while (n := n // 2) and n not in above:
+                above.add(n)
+        return nodes, above
+
+
+def _join(bounds: list[int], start: int, end: int) -> None:
+    """Adds a piece to pieces that are kept in order and apart from each other."""
+    i, j = bisect_left(bounds, start), bisect_right(bounds, end)
+    bounds[i:j] = [start] * (i % 2 == 0) + [end] * (j % 2 == 0)
 
 
 def largest_sum(spans: Collection[Span]) -> int:
     """The most bytes that are needed at one step."""
-    steps = max((s.last for s in spans), default=0) + 3
-    change = [0] * steps  # from step −1 on
+    change = [0] * (_steps(spans) + 1)
     for s in spans:
         change[s.first + 1] += s.size
         change[s.last + 2] -= s.size
     return max(accumulate(change))
+
+
+def _steps(spans: Collection[Span]) -> int:
+    """How many steps there are, from −1 on."""
+    return max((s.last for s in spans), default=0) + 2

@@ -33,13 +33,16 @@ from webq8.submits import submit_ends
 __all__ = ["check_method", "fold_grid", "plan_program"]
 
 
-def check_method(method: Method, what: str) -> None:
-    """Raises one error that lists everything in a method that cannot be run."""
-    raise_problems(what, find_problems(method))
+def check_method(method: Method, what: str) -> Graph:
+    """A method's simplified graph, ready to be rewritten; raises one error that lists everything that cannot be run."""
+    graph, problems = find_problems(method)
+    raise_problems(what, problems)
+    return graph
 
 
-def find_problems(method: Method) -> list[Problem]:
-    """Everything that keeps a method from running: what its reader, the registry and the flow of data say."""
+def find_problems(method: Method) -> tuple[Graph, list[Problem]]:
+    """A method's simplified graph, and everything that keeps it from running: what its reader, the registry and the
+    flow of data say."""
     graph = simplify(method.graph)
     problems = list(method.problems)
     for call in graph.calls:
@@ -49,7 +52,7 @@ def find_problems(method: Method) -> list[Problem]:
         else:
             problems += bind(spec, arguments(graph.values, call.args), call.node)[1]
     # calls left out above would only make this complain about what they should have computed
-    return problems or _data_flow_problems(graph)
+    return graph, problems or _data_flow_problems(graph)
 
 
 def _data_flow_problems(graph: Graph) -> list[Problem]:
@@ -189,22 +192,25 @@ class _Constants:
 
     def __init__(self, limits: Limits, what: str) -> None:
         self.limits, self.what = limits, what
-        self.arenas: list[bytearray] = []
+        self.arenas: list[list[bytes]] = []
+        self.end = 0  # of the last arena
         self.known: dict[bytes, Slot] = {}
 
     def slot(self, data: bytes) -> Slot:
         if data not in self.known:
             size = round_up(max(len(data), 16), 16)
             check_limit(size, self.limits.max_storage_buffer_binding_size, f"{self.what}: a constant")
-            if not self.arenas or len(self.arenas[-1]) + round_up(size, ALIGNMENT) > self.limits.max_buffer_size:
-                self.arenas.append(bytearray())
-            arena = self.arenas[-1]
-            self.known[data] = Slot(-len(self.arenas), len(arena), size)
-            arena += data.ljust(min(round_up(size, ALIGNMENT), self.limits.max_buffer_size), b"\0")
+            if not self.arenas or self.end + round_up(size, ALIGNMENT) > self.limits.max_buffer_size:
+                self.arenas.append([])
+                self.end = 0
+            self.known[data] = Slot(-len(self.arenas), self.end, size)
+            taken = min(round_up(size, ALIGNMENT), self.limits.max_buffer_size)
+            self.arenas[-1] += (data, bytes(taken - len(data)))
+            self.end += taken
         return self.known[data]
 
     def buffers(self) -> tuple[bytes, ...]:
-        return tuple(map(bytes, self.arenas))
+        return tuple(map(b"".join, self.arenas))
 
 
 def check_limit(size: int, limit: int, what: str) -> None:

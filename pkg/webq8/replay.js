@@ -58,11 +58,46 @@ globalThis.webq8Replay ??= (() => {
     buffer.unmap();
   }
 
+  // Chromium's GPU process looks for finished work when it gets a command, then 2 ms later, then every ms: a run of half a
+  // ms would take 2.4. So while a run is young, the process gets a command that does nothing at every tick of the clock, as
+  // long as the page has nothing better to do. Other browsers need no such thing, and may lack postTask.
+  const YOUNG_MS = 2.5, TICK_MS = 0.1;
+  let waiting = 0, nudgeUntil = 0, nudging = false;
+
+  async function nudge(device) {
+    nudging = true;
+    for (let last = performance.now(); waiting && last < nudgeUntil; ) {
+      await scheduler.postTask(() => {}, { priority: "background" });
+      if (!waiting || performance.now() < last + TICK_MS) continue;
+      last = performance.now();
+      device.queue.onSubmittedWorkDone().catch(() => {}); // a loss is told by what is waited for
+    }
+    nudging = false;
+  }
+
+  // The result of `promise`, which settles when work on the device is done, as soon as it can be had.
+  async function promptly(device, promise) {
+    waiting += 1;
+    nudgeUntil = performance.now() + YOUNG_MS;
+    if (!nudging && globalThis.scheduler?.postTask) nudge(device);
+    try {
+      return await promise;
+    } finally {
+      waiting -= 1;
+    }
+  }
+
+  // steps: arrays of label, layout, and for each binding its number, buffer, offset and size
+  function bindGroups(device, steps) {
+    const entry = ([binding, buffer, offset, size]) => ({ binding, resource: { buffer, offset, size } });
+    return steps.map(([label, layout, slots]) => device.createBindGroup({ label, layout, entries: slots.map(entry) }));
+  }
+
   class Replay {
     // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.Plan; inputs and outputs:
-    // arrays of [buffer, offset, size]
-    constructor(device, pipelines, groups, grids, ends, inputs, outputs) {
-      Object.assign(this, { device, pipelines, groups, grids, ends, inputs, outputs });
+    // arrays of [buffer, offset, size]; software: the CPU computes, and has better to do than to nudge
+    constructor(device, software, pipelines, groups, grids, ends, inputs, outputs) {
+      Object.assign(this, { device, software, pipelines, groups, grids, ends, inputs, outputs });
       this.size = Math.max(16, outputs.reduce((sum, [, , size]) => sum + size, 0));
       this.idle = []; // staging buffers not in use: overlapping runs each need one
       this.turn = Promise.resolve(); // the end of the last run that takes several submits
@@ -118,7 +153,7 @@ globalThis.webq8Replay ??= (() => {
     async submit(sources, staging, encodeSteps, encodeCopies) {
       const { device, ends } = this;
       for (let i = 0, first = 0; i < ends.length; first = ends[i++]) {
-        await scoped(device, () => {
+        const done = scoped(device, () => {
           if (i === 0) sources.forEach((source, j) => write(device, this.inputs[j][0], this.inputs[j][1], source));
           const encoder = device.createCommandEncoder();
           encodeSteps(encoder, first, ends[i]);
@@ -128,6 +163,7 @@ globalThis.webq8Replay ??= (() => {
           counts.submits += 1;
           return last ? staging.mapAsync(GPUMapMode.READ) : device.queue.onSubmittedWorkDone();
         });
+        await (this.software ? done : promptly(device, done));
       }
     }
 
@@ -216,6 +252,7 @@ globalThis.webq8Replay ??= (() => {
     counts,
     createBuffer,
     destroyBuffer,
+    bindGroups,
     write: (device, buffer, offset, source) => scoped(device, () => write(device, buffer, offset, source)),
     scoped,
     replay: (...args) => new Replay(...args),

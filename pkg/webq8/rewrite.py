@@ -5,12 +5,12 @@ can be switched off one by one.
 """
 
 from array import array
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from webq8.dtypes import cast, numel
 from webq8.handlers.int8 import IDENTITY, requantizing_table
-from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT
+from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT, f32
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
 
 __all__ = [
@@ -52,37 +52,43 @@ def optimize(graph: Graph, names: Collection[str] | None = None) -> Graph:
 
 def fold_prepack(graph: Graph) -> Graph:
     """`et_vk.prepack(constant, out)` copies a constant to a texture upstream: here the constant itself serves."""
-    editor = _Editor(graph)
+    values, calls = list(graph.values), list[Call]()
     for call in graph.calls:
-        source = editor.tensor(call.args[0]) if len(call.args) == 2 and call.op == "et_vk.prepack.default" else None
-        if source and source.data is not None:
-            editor.values[call.args[1]] = source
-            editor.remove(call)
-    return editor.graph()
+        source = values[call.args[0]] if len(call.args) == 2 and call.op == "et_vk.prepack.default" else None
+        if isinstance(source, Tensor) and source.data is not None:
+            values[call.args[1]] = source
+        else:
+            calls.append(call)
+    return replace(graph, values=tuple(values), calls=tuple(calls))
 
 
 def fold_dequantize_per_channel(graph: Graph) -> Graph:
     """Constant weights, dequantized along an axis: (x − zero_points[c]) · scales[c], as float32 constants."""
-    editor = _Editor(graph)
+    values, calls = list(graph.values), list[Call]()
     for call in graph.calls:
-        if call.op != PER_CHANNEL:
-            continue
-        x, scales, zeros = (editor.tensor(i) for i in call.args[:3])
-        axis = editor.values[call.args[3]]
-        if not (x and scales and x.data is not None and scales.data is not None and isinstance(axis, int)):
-            continue
-        if zeros and zeros.data is None:
-            continue
-        axis %= len(x.shape)
-        inner, channels = numel(x.shape[axis + 1 :]), x.shape[axis]
-        data, out = cast(x.data, x.dtype), array("f")
-        for run in range(numel(x.shape[: axis + 1])):
-            scale = cast(scales.data, scales.dtype)[run % channels]
-            zero = cast(zeros.data, zeros.dtype)[run % channels] if zeros and zeros.data else 0
-            out.extend((v - zero) * scale for v in data[run * inner : (run + 1) * inner])
-        editor.values[call.args[-1]] = Tensor(x.shape, "float32", memoryview(out.tobytes()))
-        editor.remove(call)
-    return editor.graph()
+        folded = _dequantized_per_channel(values, call) if call.op == PER_CHANNEL else None
+        if folded:
+            values[call.args[-1]] = folded
+        else:
+            calls.append(call)
+    return replace(graph, values=tuple(values), calls=tuple(calls))
+
+
+def _dequantized_per_channel(values: list[Value], call: Call) -> Tensor | None:
+    x, scales, zeros, axis = (values[i] for i in call.args[:4])
+    if not (isinstance(x, Tensor) and isinstance(scales, Tensor) and isinstance(axis, int)):
+        return None
+    if x.data is None or scales.data is None or (isinstance(zeros, Tensor) and zeros.data is None):
+        return None
+    axis %= len(x.shape)
+    inner, channels = numel(x.shape[axis + 1 :]), x.shape[axis]
+    data, out = cast(x.data, x.dtype), array("f")
+    each_scale = cast(scales.data, scales.dtype)
+    each_zero = cast(zeros.data, zeros.dtype) if isinstance(zeros, Tensor) and zeros.data else bytes(channels)
+    for run in range(numel(x.shape[: axis + 1])):
+        scale, zero = each_scale[run % channels], each_zero[run % channels]
+        out.extend((v - zero) * scale for v in data[run * inner : (run + 1) * inner])
+    return Tensor(x.shape, "float32", memoryview(out.tobytes()))
 
 
 def drop_dead_calls(graph: Graph) -> Graph:
@@ -102,20 +108,22 @@ def quantize_early(graph: Graph) -> Graph:
     """dequantize → view, permute, max_pool, … → quantize: those ops move values or keep the largest, and quantizing
     never swaps two values' order, so they run on int8 after the quantize as well."""
     editor = _Editor(graph)
-    changed = True
-    while changed:
-        changed = False
-        for call in editor.each():
-            moved = editor.producer(call.args[0]) if call.op == QUANTIZE else None
-            if moved is None or not _moves(editor, moved, call.args[0]) or not _comes_from_int8(editor, call.args[0]):
+    for call in editor.each():
+        # what holds for a quantize holds for those that it leads to, further up
+        waiting = [call] if call.op == QUANTIZE and _comes_from_int8(editor, call.args[0]) else []
+        while waiting:
+            late = waiting.pop()
+            moved = editor.producer(late.args[0])
+            if moved is None or not _moves(editor, moved, late.args[0]):
                 continue
             quantized: dict[int, int] = {}
             for i in _float_inputs(editor, moved):
                 quantized[i] = editor.add(Tensor(editor.shape(i), "int8"))
-                editor.insert(call, replace(call, args=(i, *call.args[1:-1], quantized[i])))
-            editor.replace(call, _on_int8(editor, moved, call, quantized))
+                early = replace(late, args=(i, *late.args[1:-1], quantized[i]))
+                editor.insert(late, early)
+                waiting.append(early)
+            editor.replace(late, _on_int8(editor, moved, late, quantized))
             editor.remove(moved)
-            changed = True
     return editor.graph()
 
 
@@ -170,7 +178,7 @@ OPTIMIZATIONS: dict[str, Callable[[Graph], Graph]] = {
 
 def reads(graph: Graph, call: Call) -> set[int]:
     """Ids of what a call reads, lists looked into."""
-    return {j for i in call.args[:-1] for j in _flat(graph.values[i], i)}
+    return set(_ids(graph.values, call.args[:-1]))
 
 
 def has_constant_calls(graph: Graph) -> bool:
@@ -181,7 +189,12 @@ def has_constant_calls(graph: Graph) -> bool:
 
 def writes(graph: Graph, call: Call) -> set[int]:
     """Ids of what a call computes: its last argument, or the tensors of that list."""
-    return {j for i in call.args[-1:] for j in _flat(graph.values[i], i)}
+    return set(_ids(graph.values, call.args[-1:]))
+
+
+def _ids(values: Sequence[Value], args: Sequence[int]) -> list[int]:
+    """The ids among arguments, lists looked into."""
+    return [j for i in args for j in _flat(values[i], i)]
 
 
 def _flat(value: Value, i: int) -> tuple[int, ...]:
@@ -191,33 +204,42 @@ def _flat(value: Value, i: int) -> tuple[int, ...]:
 # --- parts
 
 
+@dataclass(eq=False)
+class _Place:
+    """Where a call stands among others; without one, where it stood."""
+
+    call: Call | None = None
+    before: "_Place | None" = None
+    after: "_Place | None" = None
+
+
 class _Editor:
     """A graph being changed. Calls are told apart by identity; a change costs the same however large the graph is."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self.values, self.outputs = list(graph.values), list(graph.outputs)
-        self._places: list[list[Call]] = []  # each call of the graph, and what was put before it
-        self._place_of: dict[int, int] = {}
+        self.values, self._outputs = list(graph.values), list(graph.outputs)
+        self._results: dict[int, list[int]] = {}  # id -> which outputs it is
+        for n, i in enumerate(graph.outputs):
+            self._results.setdefault(i, []).append(n)
+        self._start = self._end = _Place()
+        self._place_of: dict[int, _Place] = {}  # by id() of a call
         self._producers: dict[int, Call] = {}
-        self._readers: dict[int, list[Call]] = {}
+        self._readers: dict[int, dict[tuple[int, int], Call]] = {}  # by id() of a call and which of its reads it is
         for call in graph.calls:
-            self._places.append([])
-            self._put(len(self._places) - 1, 0, call)
-
-    @property
-    def calls(self) -> list[Call]:
-        return [call for place in self._places for call in place]
+            self._end.after = _Place(None, self._end)
+            self._end = self._end.after
+            self._put(call, self._end)
 
     def each(self) -> Iterator[Call]:
         """Every call in order, as it is when its turn comes: earlier changes may have renamed what it reads."""
-        for place in self._places:
-            for call in list(place):
-                if id(call) in self._place_of:
-                    yield call
+        place: _Place | None = self._start
+        while place := place.after if place else None:
+            if place.call:
+                yield place.call
 
     def graph(self) -> Graph:
-        return replace(self._graph, values=tuple(self.values), calls=tuple(self.calls), outputs=tuple(self.outputs))
+        return replace(self._graph, values=tuple(self.values), calls=tuple(self.each()), outputs=tuple(self._outputs))
 
     def tensor(self, i: int) -> Tensor | None:
         value = self.values[i] if i >= 0 else None
@@ -232,48 +254,45 @@ class _Editor:
         return self._producers.get(i)
 
     def uses(self, i: int) -> int:
-        return len(self._readers.get(i, ())) + self.outputs.count(i)
+        return len(self._readers.get(i, ())) + len(self._results.get(i, ()))
 
     def add(self, value: Value) -> int:
         self.values.append(value)
         return len(self.values) - 1
 
-    def _put(self, place: int, at: int, call: Call) -> None:
-        self._places[place].insert(at, call)
+    def _put(self, call: Call, place: _Place) -> None:
+        place.call = call
         self._place_of[id(call)] = place
-        for i in call.args[-1:]:
-            self._producers |= dict.fromkeys(_flat(self.values[i], i), call)
-        for i in call.args[:-1]:
-            for j in _flat(self.values[i], i):
-                self._readers.setdefault(j, []).append(call)
+        for i in _ids(self.values, call.args[-1:]):
+            self._producers[i] = call
+        for n, i in enumerate(_ids(self.values, call.args[:-1])):
+            self._readers.setdefault(i, {})[id(call), n] = call
 
-    def _take(self, call: Call) -> tuple[int, int]:
+    def remove(self, call: Call) -> _Place:
         place = self._place_of.pop(id(call))
-        at = next(n for n, c in enumerate(self._places[place]) if c is call)
-        del self._places[place][at]
-        for i in call.args[-1:]:
-            for j in _flat(self.values[i], i):
-                del self._producers[j]
-        for i in call.args[:-1]:
-            for j in _flat(self.values[i], i):
-                readers = self._readers[j]
-                del readers[next(n for n, c in enumerate(readers) if c is call)]
-        return place, at
+        place.call = None
+        for i in _ids(self.values, call.args[-1:]):
+            del self._producers[i]
+        for n, i in enumerate(_ids(self.values, call.args[:-1])):
+            del self._readers[i][id(call), n]
+        return place
 
     def insert(self, before: Call, new: Call) -> None:
-        place = self._place_of[id(before)]
-        self._put(place, next(n for n, c in enumerate(self._places[place]) if c is before), new)
+        after = self._place_of[id(before)]
+        place = _Place(None, after.before, after)
+        assert after.before is not None, "there is a place before all calls"
+        after.before.after = after.before = place
+        self._put(new, place)
 
     def replace(self, old: Call, new: Call) -> None:
-        self._put(*self._take(old), new)
-
-    def remove(self, call: Call) -> None:
-        self._take(call)
+        self._put(new, self.remove(old))
 
     def rename(self, old: int, new: int) -> None:
         """Everyone who reads `old` reads `new`."""
-        self.outputs = [new if i == old else i for i in self.outputs]
-        for call in {id(c): c for c in self._readers.get(old, ())}.values():
+        for n in self._results.pop(old, ()):
+            self._outputs[n] = new
+            self._results.setdefault(new, []).append(n)
+        for call in {id(c): c for c in self._readers.get(old, {}).values()}.values():
             args = []
             for i in call.args[:-1]:
                 value = self.values[i]
@@ -297,13 +316,9 @@ def _exact_unary(editor: _Editor, call: Call) -> Callable[[float], float] | None
 
 
 def _clamp(low: Value, high: Value) -> Callable[[float], float]:
-    bottom = float(low) if isinstance(low, int | float) else float("-inf")
-    top = float(high) if isinstance(high, int | float) else float("inf")
-    return lambda v: min(max(v, _f32(bottom)), _f32(top))
-
-
-def _f32(x: float) -> float:
-    return array("f", (x,))[0]
+    bottom = f32(low) if isinstance(low, int | float) else float("-inf")
+    top = f32(high) if isinstance(high, int | float) else float("inf")
+    return lambda v: min(max(v, bottom), top)
 
 
 def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:
@@ -318,12 +333,12 @@ def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:
     functions: list[Callable[[float], float]] = []
     before = editor.producer(call.args[0])
     while before is not None and (function := _exact_unary(editor, before)) is not None:
-        functions.insert(0, function)
+        functions.append(function)
         before = editor.producer(before.args[0])
     if before is None or before.op != DEQUANTIZE:
         return None
     limits = (ZERO_POINT.convert(values[call.args[3]]), ZERO_POINT.convert(values[call.args[4]]))
-    return before.args[0], _table(values, (*before.args[1:3], *call.args[1:3]), functions, limits)
+    return before.args[0], _table(values, (*before.args[1:3], *call.args[1:3]), functions[::-1], limits)
 
 
 def _table(
@@ -368,7 +383,7 @@ def _moves(editor: _Editor, call: Call, result: int) -> bool:
     if editor.uses(result) != 1:
         return False
     if short_name(call) in _POOLING:
-        others = set(_flat(editor.values[call.args[-1]], call.args[-1])) - {result}
+        others = set(_ids(editor.values, call.args[-1:])) - {result}
         pairs = (editor.values[i] for i in call.args[1:5])
         written_out = all(isinstance(p, tuple) and (len(p) == 2 or (not p and n == 1)) for n, p in enumerate(pairs))
         return written_out and not any(map(editor.uses, others)) and len(editor.shape(call.args[0])) == 4
@@ -378,23 +393,29 @@ def _moves(editor: _Editor, call: Call, result: int) -> bool:
 
 
 def _float_inputs(editor: _Editor, call: Call) -> Iterator[int]:
-    for i in call.args[:-1]:
-        for j in _flat(editor.values[i], i):
-            tensor = editor.tensor(j)
-            if tensor is not None and tensor.dtype == "float32":
-                yield j
+    for i in _ids(editor.values, call.args[:-1]):
+        tensor = editor.tensor(i)
+        if tensor is not None and tensor.dtype == "float32":
+            yield i
 
 
 def _comes_from_int8(editor: _Editor, i: int) -> bool:
     """Whether only exact functions and moves lie between dequantized tensors and this one."""
-    call = editor.producer(i)
-    if call is None:
-        return False
-    if call.op == DEQUANTIZE:
-        return True
-    if _exact_unary(editor, call) is not None:
-        return editor.uses(i) == 1 and _comes_from_int8(editor, call.args[0])
-    return _moves(editor, call, i) and all(_comes_from_int8(editor, j) for j in _float_inputs(editor, call))
+    waiting = [i]
+    while waiting:
+        i = waiting.pop()
+        call = editor.producer(i)
+        if call is None:
+            return False
+        if call.op == DEQUANTIZE:
+            continue
+        if _exact_unary(editor, call) is not None and editor.uses(i) == 1:
+            waiting.append(call.args[0])
+        elif _moves(editor, call, i):
+            waiting += _float_inputs(editor, call)
+        else:
+            return False
+    return True
 
 
 def _joins_channels(editor: _Editor, ids: tuple[int, ...], axis: Value) -> bool:

@@ -13,11 +13,11 @@ from webq8.ceilings import measure_ceilings
 from webq8.dtypes import ITEMSIZE, as_buffer, numel, round_up, to_array
 from webq8.errors import ClosedError, InputError, NoAdapter, Webq8Error
 from webq8.formats import read_pte
-from webq8.ir import Graph, Limits, Method, Plan, Tensor
+from webq8.ir import Graph, Limits, Plan, Tensor
 from webq8.ir import Program as Parsed
 from webq8.plan import check_method, find_problems, plan_program
 from webq8.profiling import Profile, profile_of
-from webq8.rewrite import has_constant_calls, optimize, simplify
+from webq8.rewrite import has_constant_calls, optimize
 
 if TYPE_CHECKING:
     from webq8.gpu import Adapter, Loaded
@@ -248,8 +248,10 @@ async def compile_program(
 ) -> Program:
     """Checks, rewrites, plans and uploads a program that has been read."""
     report, clock = report or _Monotonic(None), clock or _Clock()
-    for method in parsed.methods.values():
-        check_method(method, name if len(parsed.methods) == 1 else f"{name}, method {method.name!r}")
+    graphs = {
+        n: check_method(m, name if len(parsed.methods) == 1 else f"{name}, method {n!r}")
+        for n, m in parsed.methods.items()
+    }
     clock.lap("check")
     if device == "cpu":
         try:
@@ -266,9 +268,9 @@ async def compile_program(
         ) from None
     owner = await gpu.device()
     clock.lap("device")
-    graphs = {n: rewritten(m, optimizations) for n, m in parsed.methods.items()}
+    rewritten = {n: rewrite(graph, optimizations) for n, graph in graphs.items()}
     clock.lap("rewrite")
-    planned = plan_program(graphs, owner.limits, name)
+    planned = plan_program(rewritten, owner.limits, name)
     clock.lap("plan")
 
     def on_shader(done: int, total: int) -> None:
@@ -280,9 +282,8 @@ async def compile_program(
     return Program(name, parsed, planned.plans, loaded, clock.laps)
 
 
-def rewritten(method: Method, optimizations: Collection[str] | None = None) -> Graph:
-    """The graph that is planned. Constants fold where numpy is there to compute them."""
-    graph = simplify(method.graph)
+def rewrite(graph: Graph, optimizations: Collection[str] | None = None) -> Graph:
+    """What is planned of a graph that was checked. Constants fold where numpy is there to compute them."""
     if has_constant_calls(graph):  # rarely; the reference takes its time to import
         try:
             from webq8.reference import fold_constants
@@ -306,7 +307,7 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         ops: dict[str, int] = {}
         for call in method.graph.calls:
             ops[call.op] = ops.get(call.op, 0) + 1
-        problems = find_problems(method)
+        graph, problems = find_problems(method)
         entry: dict[str, Any] = {
             "inputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.inputs],
             "outputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.outputs],
@@ -316,7 +317,7 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         entry |= {"dispatches": None, "relayouts": None, "peak_bytes": None, "live_bytes": None}
         if not problems:
             try:
-                plan = plan_program({method.name: rewritten(method)}, Limits(), name).plans[method.name]
+                plan = plan_program({method.name: rewrite(graph)}, Limits(), name).plans[method.name]
             except Webq8Error as e:
                 entry["unsupported"].append({"node": "plan", "op": "", "reason": str(e)})
             else:
@@ -349,7 +350,7 @@ async def _fetch(url: str, report: "_Monotonic") -> bytes:
     except ImportError:  # on the desktop
         if "://" not in url:
             raise InputError(f"source: {url} does not exist") from None
-        import urllib.request  # slow to import in a page, which does not need it
+        import urllib.request  # brings half of the standard library, which pages do without
 
         with urllib.request.urlopen(url) as response:
             return bytes(response.read())

@@ -42,21 +42,24 @@ def test_truncated_file(webq8_page: PythonPage) -> None:
         webq8_page.call(load, CLASSIFIER.read_bytes()[:5000])
 
 
-async def broken_shader():
-    """A kernel whose text is not WGSL, in place of a real one."""
+async def broken_shader(name, declaration, rows, sizes):
+    """Linear layers in a row, where a kernel's text is not WGSL: one of its variables is declared with nonsense."""
+    from itertools import pairwise
+
+    import numpy as np
     from webq8 import ops, wgsl
 
-    path = wgsl.resource_dir("wgsl") / "relayout.wgsl"
+    path = wgsl.resource_dir("wgsl") / f"{name}.wgsl"
     text = path.read_text()
+    assert declaration in text
     try:
-        path.write_text(text.replace("var out = 0u;", "var out = nonsense;"))
+        path.write_text(text.replace(declaration, declaration.split("=")[0] + "= nonsense;"))
         wgsl._read.cache_clear()
         wgsl.kernel.cache_clear()
-        import numpy as np
-
-        x = np.zeros((3, 5), np.int8)
-        scales = np.ones(5, np.float32)
-        await ops.q8ta_linear(x, 1.0, 0, np.ones((5, 5), np.int8), None, scales, 1.0, 0).numpy()
+        x = np.zeros((rows, sizes[0]), np.int8)
+        for k, n in pairwise(sizes):
+            x = ops.q8ta_linear(x, 1.0, 0, np.ones((n, k), np.int8), None, np.ones(n, np.float32), 1.0, 0)
+        await x.numpy()
     finally:
         path.write_text(text)
         wgsl._read.cache_clear()
@@ -65,7 +68,12 @@ async def broken_shader():
 
 def test_shader_that_does_not_compile(webq8_page: PythonPage) -> None:
     with pytest.raises(ShaderError, match=r"relayout\.wgsl: (.|\n)*line \d+: .*nonsense"):
-        webq8_page.call(broken_shader)
+        webq8_page.call(broken_shader, "relayout", "var out = 0u;", 3, [5, 5])
+
+
+def test_two_pipelines_of_a_shader_that_does_not_compile(webq8_page: PythonPage) -> None:
+    with pytest.raises(ShaderError, match=r"linear_gemv\.wgsl: (.|\n)*line \d+: .*nonsense"):
+        webq8_page.call(broken_shader, "linear_gemv", "var acc = vec4<i32>();", 1, [16, 512, 5])
 
 
 async def too_large():

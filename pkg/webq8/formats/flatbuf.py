@@ -3,8 +3,6 @@
 import struct
 
 from flatbuffers import encode, packer
-from flatbuffers import number_types as nt
-from flatbuffers.table import Table as RawTable
 
 from webq8.errors import FormatError
 
@@ -13,25 +11,25 @@ __all__ = ["Table", "root"]
 
 # struct codes of vector elements -> size; the codes are struct's
 _SIZES = {"B": 1, "b": 1, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "d": 8}
-_FLAGS = {
-    "B": nt.Uint8Flags,
-    "b": nt.Int8Flags,
-    "?": nt.BoolFlags,
-    "i": nt.Int32Flags,
-    "I": nt.Uint32Flags,
-    "q": nt.Int64Flags,
-    "Q": nt.Uint64Flags,
-    "d": nt.Float64Flags,
+_PACKERS = {
+    "B": packer.uint8,
+    "b": packer.int8,
+    "?": packer.boolean,
+    "i": packer.int32,
+    "I": packer.uint32,
+    "q": packer.int64,
+    "Q": packer.uint64,
+    "d": packer.float64,
 }
 
 
 class Table:
     """A table of a flatbuffer. `slot` is the field's position in the schema, counted from 0 (a union takes two)."""
 
-    __slots__ = ("_buf", "_raw", "_what")
+    __slots__ = ("_buf", "_pos", "_size", "_vtable", "_what")
 
     def __init__(self, buf: memoryview, pos: int, what: str) -> None:
-        self._buf, self._what = buf, what
+        self._buf, self._pos, self._what = buf, pos, what
         if not 0 < pos <= len(buf) - 4:
             raise FormatError(f"{what}: an offset points outside of the file")
         vtable = pos - encode.Get(packer.int32, buf, pos)
@@ -40,19 +38,22 @@ class Table:
         size = encode.Get(packer.uint16, buf, vtable)
         if size < 4 or vtable + size > len(buf):
             raise FormatError(f"{what}: a vtable is cut off")
-        self._raw = RawTable(buf, pos)
+        self._vtable, self._size = vtable, size
 
     def _at(self, slot: int) -> int:
         """The absolute position of a field, 0 where it is absent."""
-        offset: int = self._raw.Offset(4 + 2 * slot)
-        return self._raw.Pos + offset if offset else 0
+        entry = 4 + 2 * slot
+        if entry + 2 > self._size:
+            return 0
+        offset: int = encode.Get(packer.uint16, self._buf, self._vtable + entry)
+        return self._pos + offset if offset else 0
 
     def scalar(self, slot: int, code: str, default: int | float = 0) -> int | float:
         at = self._at(slot)
         if not at:
             return default
         try:
-            value: int | float = self._raw.Get(_FLAGS[code], at)
+            value: int | float = encode.Get(_PACKERS[code], self._buf, at)
         except struct.error:
             raise FormatError(f"{self._what}: field {slot} is cut off") from None
         return value
@@ -62,10 +63,10 @@ class Table:
 
     def _follow(self, at: int) -> int:
         try:
-            target: int = self._raw.Indirect(at)
+            offset: int = encode.Get(packer.uint32, self._buf, at)
         except struct.error:
             raise FormatError(f"{self._what}: an offset is cut off") from None
-        return target
+        return at + offset
 
     def _vector(self, slot: int, size: int) -> tuple[int, int]:
         """Start and length of a vector whose elements take `size` bytes."""

@@ -6,6 +6,7 @@ Field numbers follow `schema/program.fbs` of the `executorch` package.
 
 import struct
 from dataclasses import dataclass
+from functools import cached_property
 
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import FormatError, Problem
@@ -85,14 +86,29 @@ class _Reader:
             raise FormatError(f"{self.name}: named data {key!r} does not exist (external weights are not in this file)")
         return self.named[key]
 
+    @cached_property
+    def _inline_constants(self) -> list[Table]:
+        return self.flat.tables(2, f"{self.name}, constant")
+
+    @cached_property
+    def _constant_segment(self) -> Table | None:
+        return self.flat.table(5, f"{self.name}, constant segment")
+
+    @cached_property
+    def _constant_offsets(self) -> tuple[int, ...]:
+        return self._constant_segment.vector(1, "Q") if self._constant_segment else ()
+
+    @cached_property
+    def _inline_delegates(self) -> list[Table]:
+        return self.flat.tables(3, f"{self.name}, delegate data")
+
     def constant(self, index: int, need: int, what: str) -> memoryview:
         """The bytes of constant `index`, inline or in the constant segment."""
-        inline = self.flat.tables(2, f"{self.name}, constant")
-        segment = self.flat.table(5, f"{self.name}, constant segment")
-        if index < len(inline):
-            data = inline[index].blob(0)
-        elif segment is not None and index < len(offsets := segment.vector(1, "Q")):
-            data = self._segment(segment.integer(0, "I"), "constants")[offsets[index] :]
+        if index < len(self._inline_constants):
+            data = self._inline_constants[index].blob(0)
+        elif self._constant_segment and index < len(self._constant_offsets):
+            segment = self._segment(self._constant_segment.integer(0, "I"), "constants")
+            data = segment[self._constant_offsets[index] :]
         else:
             raise FormatError(f"{self.name}: {what}: constant {index} does not exist")
         if len(data) < need:
@@ -106,10 +122,11 @@ class _Reader:
         index = ref.integer(1, "I")
         if ref.integer(0, "b") == 1:
             return self._segment(index, what)
-        inline = self.flat.tables(3, f"{self.name}, delegate data")
-        if index >= len(inline):
-            raise FormatError(f"{self.name}: {what}: data {index} does not exist (there are {len(inline)})")
-        return inline[index].blob(0)
+        if index >= len(self._inline_delegates):
+            raise FormatError(
+                f"{self.name}: {what}: data {index} does not exist (there are {len(self._inline_delegates)})"
+            )
+        return self._inline_delegates[index].blob(0)
 
 
 class _MethodReader:
@@ -124,6 +141,14 @@ class _MethodReader:
         self.memory: dict[int, tuple[int, int]] = {}  # tensor -> where it was planned to lie: memory id and offset
         self.holder: dict[tuple[int, int], int] = {}  # memory id and offset -> the tensor written there last
         self.written: set[int] = set()
+
+    @cached_property
+    def _operators(self) -> list[Table]:
+        return self.plan.tables(6, f"{self.what}, operator")
+
+    @cached_property
+    def _delegates(self) -> list[Table]:
+        return self.plan.tables(7, f"{self.what}, delegate")
 
     def method(self) -> Method:
         tables = self.plan.tables(2, f"{self.what}, value")
@@ -232,11 +257,12 @@ class _MethodReader:
                 raise FormatError(f"{self.what}: {node}: unknown instruction {kind}")
 
     def _kernel_call(self, table: Table, node: str) -> None:
-        operators = self.plan.tables(6, f"{self.what}, operator")
         index = table.integer(0)
-        if not 0 <= index < len(operators):
-            raise FormatError(f"{self.what}: {node}: operator {index} does not exist (there are {len(operators)})")
-        name, overload = operators[index].string(0), operators[index].string(1)
+        if not 0 <= index < len(self._operators):
+            raise FormatError(
+                f"{self.what}: {node}: operator {index} does not exist (there are {len(self._operators)})"
+            )
+        name, overload = self._operators[index].string(0), self._operators[index].string(1)
         args = tuple(self._id(i, node) for i in table.vector(1, "i"))
         # the outputs come again as the returned value: one as itself, several as a list
         returned = self.values[args[-1]] if args else None
@@ -276,11 +302,12 @@ class _MethodReader:
                 self.written.add(j)
 
     def _delegate_call(self, table: Table, node: str) -> None:
-        delegates = self.plan.tables(7, f"{self.what}, delegate")
         index = table.integer(0)
-        if not 0 <= index < len(delegates):
-            raise FormatError(f"{self.what}: {node}: delegate {index} does not exist (there are {len(delegates)})")
-        delegate, where = delegates[index], f"delegate {index}"
+        if not 0 <= index < len(self._delegates):
+            raise FormatError(
+                f"{self.what}: {node}: delegate {index} does not exist (there are {len(self._delegates)})"
+            )
+        delegate, where = self._delegates[index], f"delegate {index}"
         if delegate.string(0) != _VULKAN:
             reason = f"made for the backend {delegate.string(0)!r}; export with the Vulkan partitioner"
             self.problems.append(Problem(where, "", reason))

@@ -1,6 +1,7 @@
 """int8 ops without an accumulator: add, and what a table of 256 entries or a change of places can do."""
 
 import math
+from array import array
 from collections.abc import Callable, Iterator, Mapping
 
 from webq8.dtypes import cdiv
@@ -43,14 +44,11 @@ def requantizing_table(
 
     A twin of wgsl/dequantize.wgsl and quantize.wgsl on the host; Python's `round` too takes ties to even.
     """
-    inv_y_scale, (low, high) = f32(1.0 / y_scale), bounds
-
-    def quantize(value: float) -> int:
-        scaled = f32(value * inv_y_scale)
-        return int(min(max(scaled if math.isinf(scaled) else round(scaled) + y_zero_point, low), high))
-
-    values = (f32((x - x_zero_point) * f32(x_scale)) for x in range(-128, 128))
-    return bytes(quantize(function(v)) & 255 for v in values)
+    scale, inv_y_scale, (low, high) = f32(x_scale), f32(1.0 / y_scale), bounds
+    values = array("f", ((x - x_zero_point) * scale for x in range(-128, 128)))
+    scaled = array("f", (function(v) * inv_y_scale for v in values))
+    results = (v if math.isinf(v) else round(v) + y_zero_point for v in scaled)
+    return bytes(int(min(max(v, low), high)) & 255 for v in results)
 
 
 @op(

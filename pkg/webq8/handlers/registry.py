@@ -12,8 +12,8 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from webq8.dtypes import cast
@@ -130,9 +130,13 @@ class _Scale(Scalar):
         return float(value)
 
 
+def _usable_scale(value: float) -> bool:
+    return _FLT_MIN <= value <= _FLT_MAX and _FLT_MIN <= 1.0 / value <= _FLT_MAX
+
+
 def check_scale(value: float, prefix: str = "") -> None:
     """A scale and its reciprocal must be positive, finite, normal float32 numbers."""
-    if not (_FLT_MIN <= value <= _FLT_MAX and _FLT_MIN <= 1.0 / value <= _FLT_MAX):
+    if not _usable_scale(value):
         rule = "it and 1/scale must be positive, finite, normal float32 numbers"
         raise BadArg(f"{prefix}{value!r} is not a usable scale: {rule}")
 
@@ -273,8 +277,17 @@ class TensorArg:
     values: Literal["any", "finite", "scales"] = "any"  # what a constant's elements are checked for
     like: str | None = None  # the argument whose dtype it has, or that names its dtype (null: any)
 
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        return tuple(self.sizes.split())
+
+    @cached_property
+    def minima(self) -> tuple[tuple[int, str], ...]:
+        """Axes, counted from the end, that are at least a letter."""
+        return tuple((n - len(self.tokens), t[:-1]) for n, t in enumerate(self.tokens) if t.endswith("+"))
+
     def text(self) -> str:
-        return f"{' or '.join(self.dtypes)} [{', '.join(self.sizes.split())}]"
+        return f"{' or '.join(self.dtypes)} [{', '.join(self.tokens)}]"
 
 
 @dataclass(frozen=True)
@@ -411,35 +424,27 @@ class _Binder:
         self.tensors: list[tuple[str, TensorArg, Tensor]] = []
 
     def bind(self, given: Sequence[Given], names: Sequence[str]) -> tuple[Args | None, list[Problem]]:
-        args = Args(self.bound, self.letters)
-        with self._noting(""):
+        with _Noting(self):
             if len(given) != len(names):
                 raise BadArg(f"{len(given)} arguments, {len(names)} expected")
         if not self.problems:
             for name, (i, value) in zip(names, given, strict=True):
-                with self._noting(f"{name}: "):
+                with _Noting(self, name):
                     self.bound[name] = self._argument(name, i, value)
         if not self.problems and self.spec.derive:
-            with self._noting(""):
+            with _Noting(self):
                 for letter, size in self.spec.derive(Args(self.bound, self.letters)).items():
                     self._set(letter, size, "the other arguments")
         if not self.problems:
             for name, arg, tensor in self.tensors:
-                with self._noting(f"{name}: "):
+                with _Noting(self, name):
                     self._minimum(arg, tensor.shape)
                     self._contents(arg, tensor)
         args = Args(self.bound, self.letters)
         if not self.problems and self.spec.check:
-            with self._noting(""):
+            with _Noting(self):
                 self.spec.check(args)
         return (None if self.problems else args), self.problems
-
-    @contextmanager
-    def _noting(self, prefix: str) -> Iterator[None]:
-        try:
-            yield
-        except BadArg as e:
-            self.problems.append(Problem(self.node, self.spec.name, prefix + str(e), e.kind))
 
     def _argument(self, name: str, i: int, value: Any) -> Any:
         arg = self.spec.args[name]
@@ -479,8 +484,8 @@ class _Binder:
         self.origin.setdefault(letter, source)
 
     def _unify(self, name: str, arg: TensorArg, shape: tuple[int, ...]) -> None:
-        tokens = arg.sizes.split()
-        if tokens == ["..."]:  # any shape, the same as no other
+        tokens = arg.tokens
+        if tokens == ("...",):  # any shape, the same as no other
             return
         if tokens and tokens[0][0] == "*":
             lead = len(shape) - (len(tokens) - 1)
@@ -495,20 +500,39 @@ class _Binder:
                 self._set(token, size, name)
 
     def _minimum(self, arg: TensorArg, shape: tuple[int, ...]) -> None:
-        for token, size in zip(reversed(arg.sizes.split()), reversed(shape), strict=False):
-            if token.endswith("+") and size < self.letters[token[:-1]]:
-                least = self.letters[token[:-1]]
-                raise BadArg(f"shape {list(shape)}: size {size} is less than {token[:-1]} = {least}")
+        for axis, letter in arg.minima:
+            if shape[axis] < self.letters[letter]:
+                raise BadArg(f"shape {list(shape)}: size {shape[axis]} is less than {letter} = {self.letters[letter]}")
 
     def _contents(self, arg: TensorArg, tensor: Tensor) -> None:
         if arg.values == "any" or tensor.data is None:
             return
         count = self.letters[arg.sizes.rstrip("+")]  # longer ones are padding
-        for i, v in enumerate(cast(tensor.data[: 4 * count], tensor.dtype)):
+        elements = cast(tensor.data[: 4 * count], tensor.dtype)
+        extremes = (min(elements), max(elements)) if elements and arg.values == "scales" else ()
+        if all(map(math.isfinite, elements)) and all(map(_usable_scale, extremes)):
+            return
+        for i, v in enumerate(elements):
             if arg.values == "scales":
                 check_scale(v, f"element {i}: ")
             elif not math.isfinite(v):
                 raise BadArg(f"element {i} is {v}; constants must be finite")
+
+
+class _Noting:
+    """Within it, a BadArg becomes a problem of the call, or of one of its arguments."""
+
+    def __init__(self, binder: _Binder, name: str = "") -> None:
+        self.binder, self.name = binder, name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        if isinstance(error, BadArg):
+            reason, spec = f"{self.name}: {error}" if self.name else str(error), self.binder.spec
+            self.binder.problems.append(Problem(self.binder.node, spec.name, reason, error.kind))
+        return isinstance(error, BadArg)
 
 
 def _dtype_of(like: Any) -> str | None:
@@ -529,7 +553,7 @@ def out_specs(spec: Op, args: Args) -> list[tuple[tuple[int, ...], str]]:
             specs += [(shape, dtype) for shape in args.outputs]
             continue
         shape: list[int] = []
-        for token in out.sizes.split():
+        for token in out.tokens:
             shape += getattr(args, token[1:]) if token[0] == "*" else [getattr(args, token)]
         specs.append((tuple(shape), dtype))
     return specs

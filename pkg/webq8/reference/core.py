@@ -4,7 +4,7 @@ Written apart from the kernels (scatter where they gather, 64-bit accumulators),
 module a family of ops, as in handlers; a function takes the op's arguments with arrays in place of operands.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from webq8.handlers import REGISTRY
 from webq8.handlers.registry import Args, Operand, arguments, bind
-from webq8.ir import Graph, Tensor
+from webq8.ir import Call, Graph, Tensor, Value
 from webq8.rewrite import MOVING_OPS, reads, short_name, simplify
 
 __all__ = ["Array", "Result", "fold_constants", "reference", "run_graph"]
@@ -27,24 +27,38 @@ def run_graph(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
     """Runs a graph that `plan.check_method` has passed."""
     graph = simplify(graph)
     arrays: dict[int, Array] = dict(zip(graph.inputs, inputs, strict=True))
-    for i, v in enumerate(graph.values):
-        if isinstance(v, Tensor) and v.data is not None:
-            arrays[i] = np.frombuffer(v.data, v.dtype).reshape(v.shape)
+    arrays |= _constants(graph.values, range(len(graph.values)))
     for call in graph.calls:
-        args, _ = bind(REGISTRY[call.op], arguments(graph.values, call.args), call.node, clamp=call.clamp)
-        assert args is not None, "check_method comes first"
-        outs: tuple[Operand, ...] = args.out if isinstance(args.out, tuple) else (args.out,)
-        for name, value in vars(args).items():
-            if isinstance(value, Operand) and name != "out":
-                setattr(args, name, arrays[value.id])
-            elif isinstance(value, tuple) and value and isinstance(value[0], Operand) and name != "out":
-                setattr(args, name, [arrays[v.id] for v in value])
-        with np.errstate(all="ignore"):
-            result = _RUN[call.op](args)
-        for out, array in zip(outs, result if isinstance(result, tuple) else (result,), strict=True):
-            assert (array.shape, array.dtype) == (out.shape, np.dtype(out.tensor.dtype)), call.op
-            arrays[out.id] = array
+        arrays |= _run_call(graph.values, call, arrays)
     return [arrays[i] for i in graph.outputs]
+
+
+def _constants(values: Sequence[Value], ids: Iterable[int]) -> dict[int, Array]:
+    tensors = ((i, values[i]) for i in ids if i >= 0)
+    return {
+        i: np.frombuffer(t.data, t.dtype).reshape(t.shape)
+        for i, t in tensors
+        if isinstance(t, Tensor) and t.data is not None
+    }
+
+
+def _run_call(values: Sequence[Value], call: Call, arrays: Mapping[int, Array]) -> dict[int, Array]:
+    """The outputs of a call by id, from `arrays` by id."""
+    args, _ = bind(REGISTRY[call.op], arguments(values, call.args), call.node, clamp=call.clamp)
+    assert args is not None, "check_method comes first"
+    outs: tuple[Operand, ...] = args.out if isinstance(args.out, tuple) else (args.out,)
+    for name, value in vars(args).items():
+        if isinstance(value, Operand) and name != "out":
+            setattr(args, name, arrays[value.id])
+        elif isinstance(value, tuple) and value and isinstance(value[0], Operand) and name != "out":
+            setattr(args, name, [arrays[v.id] for v in value])
+    with np.errstate(all="ignore"):
+        result = _RUN[call.op](args)
+    results = dict(zip((out.id for out in outs), result if isinstance(result, tuple) else (result,), strict=True))
+    for out in outs:
+        array = results[out.id]
+        assert (array.shape, array.dtype) == (out.shape, np.dtype(out.tensor.dtype)), call.op
+    return results
 
 
 # ops whose results have the same bytes wherever they are computed
@@ -53,20 +67,17 @@ _EXACT = {*MOVING_OPS, "_to_dim_order_copy", "_to_copy", "_clone_dim_order", "fu
 
 def fold_constants(graph: Graph) -> Graph:
     """Computes moves and conversions of constants now, once."""
-    values, calls = list(graph.values), []
+    values, calls = list(graph.values), list[Call]()
     for call in graph.calls:
-        arrays = {i: values[i] for i in reads(graph, call) if i >= 0}
-        outs = [i for i in call.args[-1:] if isinstance(values[i], Tensor)]
-        if (
-            not outs
-            or short_name(call) not in _EXACT
-            or any(isinstance(v, Tensor) and v.data is None for v in arrays.values())
-        ):
+        read = reads(graph, call)
+        known = short_name(call) in _EXACT and not any(
+            isinstance(t, Tensor) and t.data is None for t in (values[i] for i in read if i >= 0)
+        )
+        if not (known and all(isinstance(values[i], Tensor) for i in call.args[-1:])):
             calls.append(call)
             continue
-        part = Graph(tuple(values), (call,), (), tuple(outs))
-        [array] = run_graph(part, [])
-        values[outs[0]] = Tensor(array.shape, str(array.dtype), memoryview(array.tobytes()))
+        for i, array in _run_call(values, call, _constants(values, read)).items():
+            values[i] = Tensor(array.shape, str(array.dtype), memoryview(array.tobytes()))
     return replace(graph, values=tuple(values), calls=tuple(calls))
 
 

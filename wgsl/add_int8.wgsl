@@ -27,8 +27,7 @@ struct Params {
 
 fn add(p: vec4<i32>, q: vec4<i32>) -> u32 {
   let v = vec4<f32>(p - params.a_zero_point) * params.a_scale + params.alpha * (vec4<f32>(q - params.b_zero_point) * params.b_scale);
-  let r = round(v * params.inv_y_scale) + f32(params.y_zero_point);
-  return pack(vec4<i32>(clamp(r, vec4<f32>(params.y_min), vec4<f32>(params.y_max))));
+  return pack(rounded(v * params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max));
 }
 
 @compute @workgroup_size(64)

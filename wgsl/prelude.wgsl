@@ -43,13 +43,19 @@ fn pack(q: vec4<i32>) -> u32 {
   return b.x | b.y | b.z | b.w;
 }
 
-// Four accumulators to four int8. The clamp comes before the conversion: f32 to i32 saturates, so a zero point added
-// after it could wrap.
+// Rounded half to even, with the zero point, within bounds: clamp(round(v) + zero_point, low, high). Bounds are whole
+// numbers, so the clamp can come first; then adding 1.5 · 2²³ rounds, and leaves the result in the low bits. Converting
+// would take longer, and must not come before the clamp: f32 to i32 saturates, so a zero point added after it could wrap.
+fn rounded(v: vec4<f32>, zero_point: i32, low: f32, high: f32) -> vec4<i32> {
+  let bounded = clamp(v, vec4<f32>(low - f32(zero_point)), vec4<f32>(high - f32(zero_point)));
+  return bitcast<vec4<i32>>(bounded + 0x1.8p23f) + (zero_point - 0x4b400000);
+}
+
+// Four accumulators to four int8.
 fn requantize(
   acc: vec4<i32>, x_scale: f32, w_scale: vec4<f32>, bias: vec4<f32>, activation_min: f32, inv_y_scale: f32,
   y_zero_point: i32, y_min: f32, y_max: f32
 ) -> u32 {
   let v = max(vec4<f32>(acc) * x_scale * w_scale + bias, vec4<f32>(activation_min));
-  let q = round(v * inv_y_scale) + f32(y_zero_point);
-  return pack(vec4<i32>(clamp(q, vec4<f32>(y_min), vec4<f32>(y_max))));
+  return pack(rounded(v * inv_y_scale, y_zero_point, y_min, y_max));
 }

@@ -14,8 +14,7 @@ struct Params {
 
 // NaN is told by its bits: a compiler may assume that `v != v` never holds
 fn quantize(bits: vec4<u32>) -> u32 {
-  let q = round(bitcast<vec4<f32>>(bits) * params.inv_scale) + f32(params.zero_point);
-  let bounded = vec4<i32>(clamp(q, vec4<f32>(f32(params.qmin)), vec4<f32>(f32(params.qmax))));
+  let bounded = rounded(bitcast<vec4<f32>>(bits) * params.inv_scale, params.zero_point, f32(params.qmin), f32(params.qmax));
   let nan = (bits & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
   return pack(select(bounded, vec4<i32>(params.zero_point), nan));
 }

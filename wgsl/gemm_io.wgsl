@@ -71,6 +71,11 @@ fn phases() -> u32 {
   return select(1u, params.stride_height * params.stride_width, rows_are == TRANSPOSED);
 }
 
+// n / d for n below 2²⁰, in far fewer instructions than dividing integers takes.
+fn quotient(n: u32, d: u32) -> u32 {
+  return u32((f32(n) + 0.5) / f32(d));
+}
+
 // Steps of 16 bytes of K.
 fn steps(phase: u32) -> u32 {
   if (rows_are == TRANSPOSED) {
@@ -96,9 +101,11 @@ fn source(phase: u32, row: u32, tap: u32) -> i32 {
   if (rows_are == TRANSPOSED) {
     let pad = vec2<u32>(params.pad_height, params.pad_width);
     at += (vec2<i32>(first_pixel(phase) + pad) - vec2<i32>(remainder(phase))) / vec2<i32>(stride());
-    at -= vec2<i32>(vec2<u32>(tap / taps(phase).y, tap % taps(phase).y));
+    let row_of_taps = quotient(tap, taps(phase).y);
+    at -= vec2<i32>(vec2<u32>(row_of_taps, tap - row_of_taps * taps(phase).y));
   } else {
-    let reach = vec2<u32>(tap / params.kernel_width, tap % params.kernel_width)
+    let row_of_taps = quotient(tap, params.kernel_width);
+    let reach = vec2<u32>(row_of_taps, tap - row_of_taps * params.kernel_width)
       * vec2<u32>(params.dilation_height, params.dilation_width);
     at = at * vec2<i32>(stride()) + vec2<i32>(reach) - vec2<i32>(vec2<u32>(params.pad_height, params.pad_width));
   }
@@ -136,11 +143,12 @@ fn load_x(phase: u32, row: u32, step: u32) -> vec4<u32> {
       narrow_word(phase, row, 4u * step), narrow_word(phase, row, 4u * step + 1u),
       narrow_word(phase, row, 4u * step + 2u), narrow_word(phase, row, 4u * step + 3u));
   }
-  let pixel = source(phase, row, step / params.channel_steps);
+  let tap = quotient(step, params.channel_steps);
+  let pixel = source(phase, row, tap);
   if (pixel < 0) {
     return vec4<u32>(outside());
   }
-  return x[u32(pixel) * params.channel_steps + step % params.channel_steps];
+  return x[u32(pixel) * params.channel_steps + step - tap * params.channel_steps];
 }
 
 fn load_weight(phase: u32, column: u32, step: u32) -> vec4<u32> {

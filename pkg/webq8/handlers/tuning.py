@@ -48,9 +48,9 @@ def tile(rows: int, columns: int, steps: int, phases: int, limits: Limits) -> Ti
         return phases * TILES[name].count(rows, columns)
 
     if limits.int8_matrix and limits.max_compute_workgroup_storage_size >= _MATRIX_BYTES:
-        if count("matrix") >= 200:
+        if count("matrix") >= 200 and columns > 64:
             return TILES["matrix"]
-        if count("matrix_64") >= 24 and columns > 32 and steps > 8:
+        if count("matrix_64") >= 24 and columns > 16 and steps > 8:
             return TILES["matrix_64"]
     if count("large") >= 100 and columns > 32:
         return TILES["large"]

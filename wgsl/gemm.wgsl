@@ -28,13 +28,14 @@ fn main(
   // what this thread brings to the tile: two pieces of x, one of the weights
   let piece = local % 2u;
   let bring = local / 2u;
-  let row_a = min(first_row + bring, params.rows - 1u);
-  let row_b = min(first_row + bring + 64u, params.rows - 1u);
-  let column = first_column + bring;
+  let row_a = origin(phase, min(first_row + bring, params.rows - 1u));
+  let row_b = origin(phase, min(first_row + bring + 64u, params.rows - 1u));
+  let column = weight_row(phase, first_column + bring);
   let x_spot = piece * 128u + bring;
   let w_spot = piece * 64u + bring % 4u * 16u + bring / 4u;
-  var next_a = load_x(phase, row_a, piece);
-  var next_b = load_x(phase, row_b, piece);
+  var away = offset(phase, piece);
+  var next_a = load_x(phase, row_a, away);
+  var next_b = load_x(phase, row_b, away);
   var next_w = load_weight(phase, column, piece);
 
   var p0 = vec4<i32>();
@@ -59,8 +60,9 @@ fn main(
     x_tile[x_spot + 64u] = next_b;
     w_tile[w_spot] = next_w;
     workgroupBarrier();
-    next_a = load_x(phase, row_a, k + 2u + piece);
-    next_b = load_x(phase, row_b, k + 2u + piece);
+    away = offset(phase, k + 2u + piece);
+    next_a = load_x(phase, row_a, away);
+    next_b = load_x(phase, row_b, away);
     next_w = load_weight(phase, column, k + 2u + piece);
     {
       let a0 = x_tile[ty + 0u];

@@ -94,26 +94,51 @@ fn first_weight(phase: u32) -> u32 {
   return (before.x * params.kernel_width + taps(phase).x * before.y) * params.channel_steps * 4u * params.n_words;
 }
 
-// The pixel of x that a row takes by a tap; −1 outside of the map.
-fn source(phase: u32, row: u32, tap: u32) -> i32 {
-  let pixel = row % (params.rows_height * params.rows_width);
-  var at = vec2<i32>(vec2<u32>(pixel / params.rows_width, pixel % params.rows_width));
+// Where a row begins in x, found once: its first step of 16 bytes; for pixels the image's first pixel, and the row and the
+// column that the first tap takes.
+fn origin(phase: u32, row: u32) -> vec3<i32> {
+  if (rows_are == MATRIX) {
+    return vec3<i32>(i32(row * params.k_steps), 0, 0);
+  }
+  let pixels = params.rows_height * params.rows_width;
+  let image = i32(row / pixels * params.x_height * params.x_width);
+  let spot = vec2<i32>(vec2<u32>(row % pixels / params.rows_width, row % pixels % params.rows_width));
+  let pad = vec2<i32>(vec2<u32>(params.pad_height, params.pad_width));
   if (rows_are == TRANSPOSED) {
-    let pad = vec2<u32>(params.pad_height, params.pad_width);
-    at += (vec2<i32>(first_pixel(phase) + pad) - vec2<i32>(remainder(phase))) / vec2<i32>(stride());
-    let row_of_taps = quotient(tap, taps(phase).y);
-    at -= vec2<i32>(vec2<u32>(row_of_taps, tap - row_of_taps * taps(phase).y));
-  } else {
-    let row_of_taps = quotient(tap, params.kernel_width);
-    let reach = vec2<u32>(row_of_taps, tap - row_of_taps * params.kernel_width)
-      * vec2<u32>(params.dilation_height, params.dilation_width);
-    at = at * vec2<i32>(stride()) + vec2<i32>(reach) - vec2<i32>(vec2<u32>(params.pad_height, params.pad_width));
+    let first = vec2<i32>(first_pixel(phase)) + pad - vec2<i32>(remainder(phase));
+    return vec3<i32>(image, spot + first / vec2<i32>(stride()));
   }
-  if (at.x < 0 || at.y < 0 || at.x >= i32(params.x_height) || at.y >= i32(params.x_width)) {
-    return -1;
+  return vec3<i32>(image, spot * vec2<i32>(stride()) - pad);
+}
+
+// How many rows and columns a tap lies from the first one.
+fn reach(phase: u32, tap: u32) -> vec2<i32> {
+  let width = select(params.kernel_width, taps(phase).y, rows_are == TRANSPOSED);
+  let row = quotient(tap, width);
+  let spot = vec2<i32>(vec2<u32>(row, tap - row * width));
+  if (rows_are == TRANSPOSED) {
+    return -spot;
   }
-  let image = row / (params.rows_height * params.rows_width);
-  return i32((image * params.x_height + u32(at.x)) * params.x_width + u32(at.y));
+  return spot * vec2<i32>(vec2<u32>(params.dilation_height, params.dilation_width));
+}
+
+// A step as seen from a row's origin: the tap's reach, and 16 bytes within its pixel; −1 beyond the end.
+fn offset(phase: u32, step: u32) -> vec3<i32> {
+  if (step >= steps(phase)) {
+    return vec3<i32>(-1);
+  }
+  if (rows_are == MATRIX || pixel_words < 4u) {
+    return vec3<i32>(0, 0, i32(step));
+  }
+  let tap = quotient(step, params.channel_steps);
+  return vec3<i32>(reach(phase, tap), i32(step - tap * params.channel_steps));
+}
+
+// A pixel of x; −1 outside of the map.
+fn pixel(start: vec3<i32>, away: vec2<i32>) -> i32 {
+  let at = start.yz + away;
+  let inside = all(at >= vec2<i32>(0)) && all(at < vec2<i32>(vec2<u32>(params.x_height, params.x_width)));
+  return select(-1, start.x + at.x * i32(params.x_width) + at.y, inside);
 }
 
 fn outside() -> u32 {
@@ -121,41 +146,46 @@ fn outside() -> u32 {
 }
 
 // A word of K of a row, where pixels are narrower than a vec4.
-fn narrow_word(phase: u32, row: u32, word: u32) -> u32 {
-  let pixel = source(phase, row, word / pixel_words);
-  let at = u32(pixel) * pixel_words + word % pixel_words;
-  if (pixel < 0) {
+fn narrow_word(phase: u32, start: vec3<i32>, word: u32) -> u32 {
+  let found = pixel(start, reach(phase, word / pixel_words));
+  if (found < 0) {
     return outside();
   }
+  let at = u32(found) * pixel_words + word % pixel_words;
   return x[at / 4u][at % 4u];
 }
 
 // 16 bytes of K of a row, zero beyond the end; outside of a map x is its zero point.
-fn load_x(phase: u32, row: u32, step: u32) -> vec4<u32> {
-  if (step >= steps(phase)) {
+fn load_x(phase: u32, start: vec3<i32>, away: vec3<i32>) -> vec4<u32> {
+  if (away.z < 0) {
     return vec4<u32>(0u);
   }
   if (rows_are == MATRIX) {
-    return x[row * params.k_steps + step];
+    return x[start.x + away.z];
   }
   if (pixel_words < 4u) {
+    let word = 4u * u32(away.z);
     return vec4<u32>(
-      narrow_word(phase, row, 4u * step), narrow_word(phase, row, 4u * step + 1u),
-      narrow_word(phase, row, 4u * step + 2u), narrow_word(phase, row, 4u * step + 3u));
+      narrow_word(phase, start, word), narrow_word(phase, start, word + 1u),
+      narrow_word(phase, start, word + 2u), narrow_word(phase, start, word + 3u));
   }
-  let tap = quotient(step, params.channel_steps);
-  let pixel = source(phase, row, tap);
-  if (pixel < 0) {
+  let found = pixel(start, away.xy);
+  if (found < 0) {
     return vec4<u32>(outside());
   }
-  return x[u32(pixel) * params.channel_steps + step - tap * params.channel_steps];
+  return x[found * i32(params.channel_steps) + away.z];
 }
 
-fn load_weight(phase: u32, column: u32, step: u32) -> vec4<u32> {
+// Where a column begins in the weights.
+fn weight_row(phase: u32, column: u32) -> u32 {
+  return first_weight(phase) + min(column, 4u * params.n_words - 1u) * steps(phase);
+}
+
+fn load_weight(phase: u32, row: u32, step: u32) -> vec4<u32> {
   if (step >= steps(phase)) {
     return vec4<u32>(0u);
   }
-  return weight[first_weight(phase) + min(column, 4u * params.n_words - 1u) * steps(phase) + step];
+  return weight[row + step];
 }
 
 // Four columns of a row, requantized.

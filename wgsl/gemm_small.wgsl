@@ -16,30 +16,41 @@ override w_pieces: u32 = pieces * tile_columns;
 
 var<workgroup> tile: array<vec4<u32>, x_pieces + w_pieces>;
 
-fn bring_x(piece: u32, phase: u32, first_row: u32, step: u32) -> vec4<u32> {
-  if (piece >= x_pieces) {
+// A thread brings pieces of the same 16 bytes of K, of rows and columns this far apart.
+override apart: u32 = 128u / pieces;
+
+fn row_of(number: u32, phase: u32, first: u32) -> vec3<i32> {
+  return origin(phase, min(first + number * apart, params.rows - 1u));
+}
+
+fn column_of(number: u32, phase: u32, first: u32) -> u32 {
+  return weight_row(phase, first + number * apart);
+}
+
+fn bring_x(number: u32, phase: u32, row: vec3<i32>, away: vec3<i32>) -> vec4<u32> {
+  if (number * 128u >= x_pieces) {
     return vec4<u32>();
   }
-  return load_x(phase, min(first_row + piece / pieces, params.rows - 1u), step + piece % pieces);
+  return load_x(phase, row, away);
 }
 
-fn bring_w(piece: u32, phase: u32, first_column: u32, step: u32) -> vec4<u32> {
-  if (piece >= w_pieces) {
+fn bring_w(number: u32, phase: u32, column: u32, step: u32) -> vec4<u32> {
+  if (number * 128u >= w_pieces) {
     return vec4<u32>();
   }
-  return load_weight(phase, first_column + piece / pieces, step + piece % pieces);
+  return load_weight(phase, column, step);
 }
 
-fn put_x(piece: u32, words: vec4<u32>) {
-  if (piece < x_pieces) {
-    tile[piece % pieces * tile_rows + piece / pieces] = words;
+fn put_x(number: u32, local: u32, words: vec4<u32>) {
+  if (number * 128u < x_pieces) {
+    tile[local % pieces * tile_rows + local / pieces + number * apart] = words;
   }
 }
 
-fn put_w(piece: u32, words: vec4<u32>) {
-  if (piece < w_pieces) {
-    let column = piece / pieces;
-    tile[x_pieces + piece % pieces * tile_columns + column % 4u * side + column / 4u] = words;
+fn put_w(number: u32, local: u32, words: vec4<u32>) {
+  if (number * 128u < w_pieces) {
+    let column = local / pieces + number * apart;
+    tile[x_pieces + local % pieces * tile_columns + column % 4u * side + column / 4u] = words;
   }
 }
 
@@ -68,38 +79,51 @@ fn main(
   let own = local / group;
   let rows_apart = tile_rows / 4u;
 
-  var next_a = bring_x(local, phase, first_row, 0u);
-  var next_b = bring_x(local + 128u, phase, first_row, 0u);
-  var next_c = bring_x(local + 256u, phase, first_row, 0u);
-  var next_d = bring_x(local + 384u, phase, first_row, 0u);
-  var next_w = bring_w(local, phase, first_column, 0u);
-  var next_x = bring_w(local + 128u, phase, first_column, 0u);
-  var next_y = bring_w(local + 256u, phase, first_column, 0u);
-  var next_z = bring_w(local + 384u, phase, first_column, 0u);
+  let k = local % pieces; // of this thread's pieces
+  let row = first_row + local / pieces;
+  let column = first_column + local / pieces;
+  let row_a = row_of(0u, phase, row);
+  let row_b = row_of(1u, phase, row);
+  let row_c = row_of(2u, phase, row);
+  let row_d = row_of(3u, phase, row);
+  let column_w = column_of(0u, phase, column);
+  let column_x = column_of(1u, phase, column);
+  let column_y = column_of(2u, phase, column);
+  let column_z = column_of(3u, phase, column);
+  var away = offset(phase, k);
+  var next_a = bring_x(0u, phase, row_a, away);
+  var next_b = bring_x(1u, phase, row_b, away);
+  var next_c = bring_x(2u, phase, row_c, away);
+  var next_d = bring_x(3u, phase, row_d, away);
+  var next_w = bring_w(0u, phase, column_w, k);
+  var next_x = bring_w(1u, phase, column_x, k);
+  var next_y = bring_w(2u, phase, column_y, k);
+  var next_z = bring_w(3u, phase, column_z, k);
 
   var acc0 = vec4<i32>();
   var acc1 = vec4<i32>();
   var acc2 = vec4<i32>();
   var acc3 = vec4<i32>();
-  for (var k = 0u; k < steps(phase); k += pieces) {
+  for (var step = 0u; step < steps(phase); step += pieces) {
     workgroupBarrier();
-    put_x(local, next_a);
-    put_x(local + 128u, next_b);
-    put_x(local + 256u, next_c);
-    put_x(local + 384u, next_d);
-    put_w(local, next_w);
-    put_w(local + 128u, next_x);
-    put_w(local + 256u, next_y);
-    put_w(local + 384u, next_z);
+    put_x(0u, local, next_a);
+    put_x(1u, local, next_b);
+    put_x(2u, local, next_c);
+    put_x(3u, local, next_d);
+    put_w(0u, local, next_w);
+    put_w(1u, local, next_x);
+    put_w(2u, local, next_y);
+    put_w(3u, local, next_z);
     workgroupBarrier();
-    next_a = bring_x(local, phase, first_row, k + pieces);
-    next_b = bring_x(local + 128u, phase, first_row, k + pieces);
-    next_c = bring_x(local + 256u, phase, first_row, k + pieces);
-    next_d = bring_x(local + 384u, phase, first_row, k + pieces);
-    next_w = bring_w(local, phase, first_column, k + pieces);
-    next_x = bring_w(local + 128u, phase, first_column, k + pieces);
-    next_y = bring_w(local + 256u, phase, first_column, k + pieces);
-    next_z = bring_w(local + 384u, phase, first_column, k + pieces);
+    away = offset(phase, step + pieces + k);
+    next_a = bring_x(0u, phase, row_a, away);
+    next_b = bring_x(1u, phase, row_b, away);
+    next_c = bring_x(2u, phase, row_c, away);
+    next_d = bring_x(3u, phase, row_d, away);
+    next_w = bring_w(0u, phase, column_w, step + pieces + k);
+    next_x = bring_w(1u, phase, column_x, step + pieces + k);
+    next_y = bring_w(2u, phase, column_y, step + pieces + k);
+    next_z = bring_w(3u, phase, column_z, step + pieces + k);
     for (var c = 4u * own; c < 4u * own + 4u; c++) {
       let at = c * tile_rows + ty;
       let w = x_pieces + c * tile_columns + tx;
@@ -124,11 +148,11 @@ fn main(
   }
   workgroupBarrier();
   if (own == 0u) {
-    let row = first_row + ty;
+    let y_row = first_row + ty;
     let word = first_column / 4u + tx;
-    store(phase, row, word, acc0 + others(local));
-    store(phase, row + rows_apart, word, acc1 + others(local + group));
-    store(phase, row + 2u * rows_apart, word, acc2 + others(local + 2u * group));
-    store(phase, row + 3u * rows_apart, word, acc3 + others(local + 3u * group));
+    store(phase, y_row, word, acc0 + others(local));
+    store(phase, y_row + rows_apart, word, acc1 + others(local + group));
+    store(phase, y_row + 2u * rows_apart, word, acc2 + others(local + 2u * group));
+    store(phase, y_row + 3u * rows_apart, word, acc3 + others(local + 3u * group));
   }
 }

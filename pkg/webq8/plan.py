@@ -218,6 +218,23 @@ def check_limit(size: int, limit: int, what: str) -> None:
         raise LimitError(f"{what} needs {size:,} bytes; this device allows {limit:,}")
 
 
+def _bound_alike(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Has steps of a kernel bind the same tensors to write, where they can: each set of them is a shader to compile."""
+    every: dict[object, set[str]] = {}
+    for step in steps:
+        every.setdefault((step.kernel, step.constants), set()).update(step.writable)
+    alike = []
+    for step in steps:
+        named = {b.name: slot for b, slot in zip(wgsl.kernel(step.kernel).bindings, step.slots, strict=True)}
+        more = {
+            n
+            for n in every[step.kernel, step.constants]
+            if [s.buffer for s in named.values()].count(named[n].buffer) == 1
+        }
+        alike.append(replace(step, writable=tuple(n for n in named if n in more or n in step.writable)))
+    return tuple(alike)
+
+
 class _Allocator:
     """Gives every tensor a slot: constants in the program's buffers, activations in ones that are shared over time."""
 
@@ -228,7 +245,7 @@ class _Allocator:
 
     def plan(self) -> Plan:
         buffers, live = self._activations()
-        steps = tuple(self._step(d) for d in self.dispatches)
+        steps = _bound_alike([self._step(d) for d in self.dispatches])
         return Plan(
             tuple(buffers),
             steps,

@@ -112,7 +112,10 @@ def test_nothing_live_is_overwritten() -> None:
             assert memory.holds(named["x"], call.args[0])
             memory.put(named["y"], call.args[-1])
             assert memory.holds(named["x"], call.args[0]), "written over while it is read"
-            assert (named["x"].buffer == named["y"].buffer) == ("x" in step.writable)
+            assert named["x"].buffer != named["y"].buffer or "x" in step.writable
+        variants = {(step.kernel, step.constants): step.writable for step in p.steps}
+        for step in p.steps:  # one shader a kernel, where no tensor stands in the way
+            assert step.writable == variants[step.kernel, step.constants]
         for slot, i in zip(p.outputs, graph.outputs, strict=True):
             assert memory.holds(slot, i)
         assert p.live_bytes <= p.peak_bytes

@@ -23,9 +23,9 @@ class _Speed:
 
 
 _SECONDS = 1.75  # of a submit, by the estimate
-# SwiftShader on two cores, as profiles of MobileNetV2, ResNet-18 and single ops gave it: 0.1 to 1.2 · 10⁹ operations
-# and 25 to 700 · 10⁶ bytes a second by kernel; together these come within a factor of two of most.
-_SOFTWARE = _Speed(0.5e9, 60e6)
+# SwiftShader on two cores, as profiles of MobileNetV2 and ResNet-18 gave it: 0.7 to 7 · 10⁹ operations and 30 to
+# 1,000 · 10⁶ bytes a second by kernel; together these estimate twice what the networks take.
+_SOFTWARE = _Speed(3e9, 100e6)
 _GPU = _Speed(1e12, 20e9)  # a small integrated one
 
 

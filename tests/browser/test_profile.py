@@ -203,7 +203,7 @@ def expected(x: np.ndarray, weight: np.ndarray, scales: np.ndarray, layers: int)
     [
         (5, 16, 12, 3, 1e-12, 12),  # each step by itself
         (5, 16, 12, 3, 0, 1),
-        (512, 512, 4, 1, 0, 2),  # as long as a software adapter cuts
+        (512, 512, 24, 1, 0, 2),  # as long as a software adapter cuts
         (1, 16, 2060, 1, 0, 1),  # more timestamps than a query set holds
     ],
 )

@@ -9,6 +9,11 @@ const CONVOLUTION = 1u;
 const TRANSPOSED = 2u;
 override rows_are: u32 = MATRIX;
 override pixel_words: u32 = 4u; // of x: 1 or 2, or 4 for any whole number of vec4
+// of a transposed convolution, whose phases take so many divisions by these that they must be cheap
+override phase_rows: u32 = 1u; // the strides
+override phase_columns: u32 = 1u;
+override tap_rows: u32 = 1u; // the kernel's size
+override tap_columns: u32 = 1u;
 
 struct Params {
   rows: u32,
@@ -31,7 +36,6 @@ struct Params {
   y_width: u32,
   x_height: u32,
   x_width: u32,
-  kernel_height: u32,
   kernel_width: u32,
   stride_height: u32,
   stride_width: u32,
@@ -48,27 +52,24 @@ struct Params {
 @group(0) @binding(4) var<storage, read_write> y: array<u32>;
 @group(0) @binding(5) var<uniform> params: Params;
 
-fn stride() -> vec2<u32> {
-  return vec2<u32>(params.stride_height, params.stride_width);
-}
-
 fn remainder(phase: u32) -> vec2<u32> {
-  return vec2<u32>(phase / params.stride_width, phase % params.stride_width);
+  return vec2<u32>(phase / phase_columns, phase % phase_columns);
 }
 
 // Rows and columns of taps of a phase; none where the stride is larger than the kernel.
 fn taps(phase: u32) -> vec2<u32> {
-  return (vec2<u32>(params.kernel_height, params.kernel_width) + stride() - 1u - remainder(phase)) / stride();
+  let most = vec2<u32>(tap_rows + phase_rows - 1u, tap_columns + phase_columns - 1u);
+  return (most - remainder(phase)) / vec2<u32>(phase_rows, phase_columns);
 }
 
 // The first row and column of y in a phase: (remainder − padding) modulo stride.
 fn first_pixel(phase: u32) -> vec2<u32> {
-  let pad = vec2<u32>(params.pad_height, params.pad_width) % stride();
-  return (remainder(phase) + stride() - pad) % stride();
+  let strides = vec2<u32>(phase_rows, phase_columns);
+  return (remainder(phase) + strides - vec2<u32>(params.pad_height, params.pad_width) % strides) % strides;
 }
 
 fn phases() -> u32 {
-  return select(1u, params.stride_height * params.stride_width, rows_are == TRANSPOSED);
+  return phase_rows * phase_columns;
 }
 
 // n / d for n below 2²⁰, in far fewer instructions than dividing integers takes.
@@ -89,9 +90,10 @@ fn first_weight(phase: u32) -> u32 {
     return 0u;
   }
   // taps of the phases before this one, along each axis
-  let kernel = vec2<u32>(params.kernel_height, params.kernel_width);
-  let before = kernel / stride() * remainder(phase) + min(kernel % stride(), remainder(phase));
-  return (before.x * params.kernel_width + taps(phase).x * before.y) * params.channel_steps * 4u * params.n_words;
+  let whole = vec2<u32>(tap_rows / phase_rows, tap_columns / phase_columns);
+  let left_over = vec2<u32>(tap_rows % phase_rows, tap_columns % phase_columns);
+  let before = whole * remainder(phase) + min(left_over, remainder(phase));
+  return (before.x * tap_columns + taps(phase).x * before.y) * params.channel_steps * 4u * params.n_words;
 }
 
 // Where a row begins in x, found once: its first step of 16 bytes; for pixels the image's first pixel, and the row and the
@@ -106,9 +108,9 @@ fn origin(phase: u32, row: u32) -> vec3<i32> {
   let pad = vec2<i32>(vec2<u32>(params.pad_height, params.pad_width));
   if (rows_are == TRANSPOSED) {
     let first = vec2<i32>(first_pixel(phase)) + pad - vec2<i32>(remainder(phase));
-    return vec3<i32>(image, spot + first / vec2<i32>(stride()));
+    return vec3<i32>(image, spot + first / vec2<i32>(i32(phase_rows), i32(phase_columns)));
   }
-  return vec3<i32>(image, spot * vec2<i32>(stride()) - pad);
+  return vec3<i32>(image, spot * vec2<i32>(vec2<u32>(params.stride_height, params.stride_width)) - pad);
 }
 
 // How many rows and columns a tap lies from the first one.
@@ -195,12 +197,15 @@ fn store(phase: u32, row: u32, word: u32, acc: vec4<i32>) {
   }
   var at = row;
   if (rows_are == TRANSPOSED) {
-    let pixel = row % (params.rows_height * params.rows_width);
-    let spot = first_pixel(phase) + vec2<u32>(pixel / params.rows_width, pixel % params.rows_width) * stride();
+    let pixels = params.rows_height * params.rows_width;
+    let image = row / pixels;
+    let pixel = row - image * pixels;
+    let strides = vec2<u32>(phase_rows, phase_columns);
+    let spot = first_pixel(phase) + vec2<u32>(pixel / params.rows_width, pixel % params.rows_width) * strides;
     if (spot.x >= params.y_height || spot.y >= params.y_width) {
       return;
     }
-    at = (row / (params.rows_height * params.rows_width) * params.y_height + spot.x) * params.y_width + spot.y;
+    at = (image * params.y_height + spot.x) * params.y_width + spot.y;
   }
   y[at * params.y_stride + word] = requantize(
     acc - params.x_zero_point * sums[phase * params.n_words + word], params.x_scale, channel[2u * word],

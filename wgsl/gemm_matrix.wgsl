@@ -37,8 +37,13 @@ fn main(
     return;
   }
   let phase = workgroup / params.tiles;
-  let first_row = workgroup % params.tiles / params.tiles_n * 128u;
-  let first_column = workgroup % params.tiles % params.tiles_n * 128u;
+  // along bands of four rows of tiles, so that workgroups of a time share more of what they read
+  let tile_number = workgroup % params.tiles;
+  let band = tile_number / (4u * params.tiles_n);
+  let band_rows = min(4u, params.tiles / params.tiles_n - 4u * band);
+  let in_band = tile_number - band * 4u * params.tiles_n;
+  let first_row = (4u * band + in_band % band_rows) * 128u;
+  let first_column = in_band / band_rows * 128u;
   let upper = subgroup / 2u;
   let left = subgroup % 2u;
 

@@ -307,6 +307,7 @@ class Loaded:
             self.device.check_lost()  # waiting for submitted work ends well all the same
             return taken
 
+        await batch(1)  # ends after all that was uploaded before
         repeats, busy = 1, 0.0
         while (taken := await batch(repeats) * repeats) < _BATCH_MS or busy < warm_up:
             busy += taken

@@ -227,7 +227,12 @@ async def convs():
             "kernels": kernels,
         }
     for kernel in (2, 3):
-        problem = transposed(8, 64, 32, 64, kernel)
+        problem, by_tile, rules = transposed(8, 64, 32, 64, kernel), {}, tuning.tile
+        for name, tile in tuning.TILES.items():
+            if not name.startswith("matrix") or (await gpu.device()).limits.int8_matrix:
+                tuning.tile = lambda *_, tile=tile: tile
+                by_tile[name] = (await timed("et_vk.q8ta_conv2d_transposed.default", problem))[0]
+        tuning.tile = rules
         ms, kernels = await timed("et_vk.q8ta_conv2d_transposed.default", problem)
         m, k = 8 * 64 * 64, 64 * kernel * kernel
         flat, _ = await timed("et_vk.q8ta_linear.default", linear(m, 32, k))
@@ -237,6 +242,7 @@ async def convs():
             "TOPS": tops,
             "of linear": flat / ms,
             "kernels": kernels,
+            "ms by tile": by_tile,
         }
     for stride in (1, 2):
         n = 112
@@ -244,6 +250,18 @@ async def convs():
         ms, kernels = await timed("et_vk.q8ta_conv2d_dw.default", problem)
         moved = n * 192 * 56 * 56 * (1 + 1 / stride**2)
         rows[f"depthwise 192 at 56 s{stride} x{n}"] = {"ms": ms, "GB/s": moved * 1e-6 / ms, "kernels": kernels}
+    return rows
+
+
+async def growth():
+    """Time of a convolution over its operations, batch by batch: level once the GPU is full."""
+    rows = {}
+    for n in (1, 2, 4, 8, 16, 32, 64):
+        ms, kernels = await timed("et_vk.q8ta_conv2d.default", conv(n, 64, 64, 56, 3))
+        rows[f"3x3 64-64 at 56 x{n}"] = {"us per image": ms * 1e3 / n, "kernels": kernels}
+        m = 512 * n
+        ms, kernels = await timed("et_vk.q8ta_linear.default", linear(m, 1024, 1024))
+        rows[f"{m}x1024x1024"] = {"us per 512 rows": ms * 1e3 / n, "kernels": kernels}
     return rows
 
 
@@ -356,6 +374,7 @@ PARTS = {
     "linear": linears,
     "sweep": sweep,
     "conv": convs,
+    "growth": growth,
     "elementwise": elementwise,
     "networks": networks,
     "compiling": compiling,

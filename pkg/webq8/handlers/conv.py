@@ -176,7 +176,7 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
 
 def _gathered(a: Args, rows_height: int, rows_width: int) -> dict[str, Param]:
     """What wgsl/gemm_io.wgsl gathers rows by."""
-    kept = ("kernel_", "stride_", "pad_", "dilation_", "x_height", "x_width", "y_height", "y_width")
+    kept = ("kernel_width", "stride_", "pad_", "dilation_", "x_height", "x_width", "y_height", "y_width")
     geometry = {name: value for name, value in _params(a).items() if name.startswith(kept)}
     return geometry | {
         "rows_height": rows_height,
@@ -299,8 +299,9 @@ def conv2d_transposed(a: Args) -> Iterator[Dispatch]:
         steps=most_taps * k_bytes // 16,
         operations=_operations(a, transposed=True),
         rows_are=TRANSPOSED,
-        phases=a.stride[0] * a.stride[1],
         geometry=_gathered(a, height, width),
+        strides=a.stride,
+        kernel=a.kernel,
     )
 
 

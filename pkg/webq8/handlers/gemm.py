@@ -19,7 +19,6 @@ _GEOMETRY = (
     "y_width",
     "x_height",
     "x_width",
-    "kernel_height",
     "kernel_width",
     "stride_height",
     "stride_width",
@@ -41,16 +40,19 @@ def gemm(
     steps: int,
     operations: int,
     rows_are: int = MATRIX,
-    phases: int = 1,
     pixel_words: int = 4,
     geometry: Mapping[str, Param] | None = None,
+    strides: tuple[int, int] = (1, 1),
+    kernel: tuple[int, int] = (1, 1),
 ) -> Dispatch:
     """y [rows, columns] = requantize(x · weightᵀ), each a sum over `steps` times 16 bytes.
 
-    weight [columns, steps] and sums [columns], columns padded to a multiple of 4, each `phases` times one after another
-    (see wgsl/gemm_io.wgsl; `steps` is then those of the longest phase). `geometry`: what gathers the rows of a
-    convolution from maps whose pixels have `pixel_words` words: 1 or 2, or 4 for any whole number of vec4.
+    weight [columns, steps] and sums [columns], columns padded to a multiple of 4. `geometry`: what gathers the rows of
+    a convolution from maps whose pixels have `pixel_words` words: 1 or 2, or 4 for any whole number of vec4. `strides`
+    and `kernel` are of a transposed one, which has weights and sums for each phase, one after another, and in `steps`
+    those of the longest (see wgsl/gemm_io.wgsl).
     """
+    phases = strides[0] * strides[1]
     tile = tuning.tile(rows, columns, steps, phases, a.limits)
     tiles = tile.count(rows, columns)
     return Dispatch(
@@ -74,6 +76,14 @@ def gemm(
             **(geometry or {}),
         },
         threads=tiles * phases * _THREADS,
-        constants={"rows_are": rows_are, "pixel_words": pixel_words, **tile.constants},
+        constants={
+            "rows_are": rows_are,
+            "pixel_words": pixel_words,
+            "phase_rows": strides[0],
+            "phase_columns": strides[1],
+            "tap_rows": kernel[0],
+            "tap_columns": kernel[1],
+            **tile.constants,
+        },
         operations=operations,
     )

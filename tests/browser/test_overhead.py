@@ -45,7 +45,7 @@ async def watch_compiling(*files):
 def test_all_shaders_compile_at_once(webq8_page: PythonPage) -> None:
     [events] = webq8_page.call(watch_compiling, SUPERRES)
     pipelines = events.count("done")
-    assert pipelines >= 8
+    assert pipelines >= 6
     assert events[-pipelines:] == ["done"] * pipelines
     assert len(events) == 2 * pipelines
 

@@ -47,6 +47,9 @@ def tile(rows: int, columns: int, steps: int, phases: int, limits: Limits) -> Ti
     def count(name: str) -> int:
         return phases * TILES[name].count(rows, columns)
 
+    # finding rows by phases takes a thread long, so here it makes the most results
+    if phases > 1 and count("large") >= 500:
+        return TILES["large"]
     if limits.int8_matrix and limits.max_compute_workgroup_storage_size >= _MATRIX_BYTES:
         if count("matrix") >= 200 and columns > 64:
             return TILES["matrix"]

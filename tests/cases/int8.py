@@ -195,9 +195,27 @@ def _conv2d_transposed() -> Iterator[Case]:
     yield case("padding-over-kernel", 3, 4, (9, 9), (2, 2), (1, 1), (3, 3))
     yield case("empty-batch", 3, 4, (4, 4), (2, 2), n=0)
     yield case("empty-output", 3, 4, (1, 4), (2, 2), (1, 1), (1, 0))
+    # wide enough for phases of matrix products
+    yield case("wide", 17, 19, (5, 7), (3, 2), n=2)
+    yield case("wide-k2-s2", 33, 40, (5, 7), (2, 2), (2, 2), n=3)
+    yield case("wide-k3-s2-p1-op1-relu", 16, 9, (7, 6), (3, 3), (2, 2), (1, 1), (1, 1), activation="relu")
+    yield case("wide-k5-s3", 20, 5, (4, 3), (5, 4), (3, 2), (2, 0), (1, 1))
+    yield case("wide-stride-of-one-axis", 12, 7, (4, 6), (3, 3), (1, 3), (0, 2), (0, 2))
+    yield case("wide-stride-over-kernel", 9, 3, (4, 5), (2, 1), (5, 4))
+    yield case("wide-stride-over-map", 9, 3, (1, 1), (2, 3), (7, 9))
+    yield case("wide-output-padding", 12, 3, (3, 4), (3, 3), (4, 3), (1, 0), (3, 1))
+    yield case("wide-padding-over-kernel", 16, 4, (9, 9), (2, 2), (1, 1), (3, 3))
+    yield case("wide-padding-over-stride", 16, 4, (9, 7), (4, 5), (2, 3), (3, 4), n=2)
+    yield case("wide-dilation", 16, 5, (5, 4), (3, 2), (2, 1), (2, 1), (0, 0), (2, 3))
+    yield case("wide-padded-weight", 17, 5, (4, 3), (3, 3), (2, 2), pad=(1, 3))
+    yield case("wide-no-bias-many-tiles", 16, 70, (17, 9), (2, 2), (2, 2), bias=False)
+    yield case("wide-empty-output", 16, 4, (1, 4), (2, 2), (1, 1), (1, 0))
+    yield case("wide-empty-batch", 16, 4, (4, 4), (2, 2), (2, 2), n=0)
     for zero_point in (-128, 0, 127):
         yield case(f"x-zp{zero_point}", 5, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
         yield case(f"saturating-zp{zero_point}", 5, 3, (4, 3), (3, 3), y_zp=zero_point, y_scale=1e-12)
+        yield case(f"wide-x-zp{zero_point}", 12, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
+        yield case(f"wide-saturating-zp{zero_point}", 12, 3, (4, 3), (3, 3), (2, 2), y_zp=zero_point, y_scale=1e-12)
 
 
 # --- convolution
@@ -302,6 +320,14 @@ def _conv2d() -> Iterator[Case]:
     for c in (1, 3, 4, 7, 16, 33):
         yield depthwise(f"{c}-k3-p1", c, (7, 5), (3, 3), (1, 1), (1, 1))
         yield depthwise(f"{c}-k3-s2-p1-relu", c, (7, 5), (3, 3), (2, 2), (1, 1), activation="relu")
+    yield depthwise("k3-padding-of-one-side", 5, (6, 9), (3, 3), (1, 1), (0, 2))
+    yield depthwise("k3-s2-no-padding", 9, (9, 8), (3, 3), (2, 2))
+    yield depthwise("k3-larger-than-map", 5, (1, 2), (3, 3), (1, 1), (2, 1))
+    yield depthwise("k3-s2-larger-than-map", 5, (2, 1), (3, 3), (2, 2), (1, 1))
+    yield depthwise("k3-s2-of-one-axis", 5, (6, 7), (3, 3), (2, 1), (1, 1))
+    # so many threads that each takes several rows
+    yield depthwise("k3-long-bands", 64, (67, 63), (3, 3), (1, 1), (1, 1), n=8, x_zp=-7)
+    yield depthwise("k3-s2-long-bands", 64, (67, 63), (3, 3), (2, 2), (1, 1), n=16, x_zp=-7)
     yield depthwise("primes", 5, (11, 13), (5, 2), (3, 2))
     yield depthwise("dilation", 12, (9, 11), (3, 2), (1, 2), (2, 1), (2, 3))
     lowest = {"weight": lambda rng: _near_low(rng, 23, 22, 5), "x": lambda rng: _near_low(rng, 1, 5, 29, 31)}

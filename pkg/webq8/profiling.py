@@ -52,8 +52,8 @@ class Timing:
 
     @property
     def reached(self) -> float:
-        """The share of the ceiling that was reached, of products or of memory; tensors in cache and products by subgroup
-        matrices, whose own ceiling lies far higher, may exceed 1."""
+        """The share of the ceiling that was reached, of products or of memory; may exceed 1 where tensors lie in cache,
+        and for products by subgroup matrices, whose own ceiling is far higher."""
         return self.ceiling / self.microseconds if self.microseconds else 0.0
 
 

@@ -6,7 +6,7 @@ can be switched off one by one.
 
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from webq8.dtypes import cast, numel
 from webq8.handlers.int8 import IDENTITY, requantizing_table
@@ -59,7 +59,7 @@ def fold_prepack(graph: Graph) -> Graph:
             values[call.args[1]] = source
         else:
             calls.append(call)
-    return replace(graph, values=tuple(values), calls=tuple(calls))
+    return graph._replace(values=tuple(values), calls=tuple(calls))
 
 
 def fold_dequantize_per_channel(graph: Graph) -> Graph:
@@ -71,7 +71,7 @@ def fold_dequantize_per_channel(graph: Graph) -> Graph:
             values[call.args[-1]] = folded
         else:
             calls.append(call)
-    return replace(graph, values=tuple(values), calls=tuple(calls))
+    return graph._replace(values=tuple(values), calls=tuple(calls))
 
 
 def _dequantized_per_channel(values: list[Value], call: Call) -> Tensor | None:
@@ -98,7 +98,7 @@ def drop_dead_calls(graph: Graph) -> Graph:
         if writes(graph, call) & needed or not call.args:
             kept.append(call)
             needed |= reads(graph, call)
-    return replace(graph, calls=tuple(reversed(kept)))
+    return graph._replace(calls=tuple(reversed(kept)))
 
 
 # --- what makes it faster
@@ -119,7 +119,7 @@ def quantize_early(graph: Graph) -> Graph:
             quantized: dict[int, int] = {}
             for i in _float_inputs(editor, moved):
                 quantized[i] = editor.add(Tensor(editor.shape(i), "int8"))
-                early = replace(late, args=(i, *late.args[1:-1], quantized[i]))
+                early = late._replace(args=(i, *late.args[1:-1], quantized[i]))
                 editor.insert(late, early)
                 waiting.append(early)
             editor.replace(late, _on_int8(editor, moved, late, quantized))
@@ -162,7 +162,7 @@ def fuse_clamps(graph: Graph) -> Graph:
             bounds = tuple(min(max(v, low), high) for v in before.clamp)
             editor.remove(before)
             clamp = (bounds[0], bounds[1])
-            editor.replace(call, replace(before, args=(*before.args[:-1], call.args[-1]), clamp=clamp))
+            editor.replace(call, before._replace(args=(*before.args[:-1], call.args[-1]), clamp=clamp))
     return editor.graph()
 
 
@@ -239,7 +239,7 @@ class _Editor:
                 yield place.call
 
     def graph(self) -> Graph:
-        return replace(self._graph, values=tuple(self.values), calls=tuple(self.each()), outputs=tuple(self._outputs))
+        return self._graph._replace(values=tuple(self.values), calls=tuple(self.each()), outputs=tuple(self._outputs))
 
     def tensor(self, i: int) -> Tensor | None:
         value = self.values[i] if i >= 0 else None
@@ -300,7 +300,7 @@ class _Editor:
                     args.append(self.add(ListRef(tuple(new if j == old else j for j in value.ids))))
                 else:
                     args.append(new if i == old else i)
-            self.replace(call, replace(call, args=(*args, *call.args[-1:])))
+            self.replace(call, call._replace(args=(*args, *call.args[-1:])))
 
 
 # float32 functions whose results are exact, so that a table holds the very bytes that kernels would give
@@ -443,4 +443,4 @@ def _on_int8(editor: _Editor, moved: Call, quantize: Call, quantized: dict[int, 
                 return Call(CAT_CHANNELS, (args[0], out), moved.node)
         else:
             args.append(quantized.get(i, i))
-    return replace(moved, args=(*args, out))
+    return moved._replace(args=(*args, out))

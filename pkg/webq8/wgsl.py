@@ -8,6 +8,7 @@ import struct
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from webq8.ir import Param
 from webq8.paths import resource_dir
@@ -32,8 +33,7 @@ class Binding:
     type: str  # GPUBufferBindingType: "read-only-storage", "storage" or "uniform"
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A field of Params: a scalar, or `array<vec4<T>, N>`, filled with up to 4·N numbers (the rest is zero)."""
 
     code: str  # struct's

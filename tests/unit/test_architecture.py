@@ -38,6 +38,7 @@ LAYERS = [
     "site",
     "chrome",
     "host",
+    "bytecode",
     "testing",
     "cli",
 ]

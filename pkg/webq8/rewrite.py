@@ -4,12 +4,13 @@
 can be switched off one by one.
 """
 
+import math
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from webq8.dtypes import cast, numel
-from webq8.handlers.int8 import IDENTITY, requantizing_table
+from webq8.handlers.int8 import IDENTITY, RELU, UNBOUNDED, Clamp, requantizing_table
 from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT, f32
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
 
@@ -304,21 +305,17 @@ class _Editor:
 
 
 # float32 functions whose results are exact, so that a table holds the very bytes that kernels would give
-def _exact_unary(editor: _Editor, call: Call) -> Callable[[float], float] | None:
+def _exact_clamp(editor: _Editor, call: Call) -> Clamp | None:
+    """The bounds that a call keeps its float32 input within, if that is all it does."""
     name = short_name(call)
     if name == "relu":
-        return lambda v: max(v, 0.0)
+        return RELU
     if name in ("hardtanh", "clamp"):
         low, high = (editor.values[i] for i in call.args[1:3])
         if all(v is None or (isinstance(v, int | float) and v == v) for v in (low, high)):
-            return _clamp(low, high)
+            bottom = f32(low) if isinstance(low, int | float) else -math.inf
+            return bottom, f32(high) if isinstance(high, int | float) else math.inf
     return None
-
-
-def _clamp(low: Value, high: Value) -> Callable[[float], float]:
-    bottom = f32(low) if isinstance(low, int | float) else float("-inf")
-    top = f32(high) if isinstance(high, int | float) else float("inf")
-    return lambda v: min(max(v, bottom), top)
 
 
 def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:
@@ -327,36 +324,25 @@ def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:
     if call.op == TABLE:
         return call.args[0], bytes(v & 255 for v in _int_list(values[call.args[1]]))
     if call.op == "et_vk.q8ta_relu.default":
-        return call.args[0], _table(values, (*call.args[1:5],), [lambda v: max(v, 0.0)], (-128, 127))
+        return call.args[0], _table(values, call.args[1:5], RELU, (-128, 127))
     if call.op != QUANTIZE:
         return None
-    functions: list[Callable[[float], float]] = []
+    low, high = UNBOUNDED
     before = editor.producer(call.args[0])
-    while before is not None and (function := _exact_unary(editor, before)) is not None:
-        functions.append(function)
+    while before is not None and (clamp := _exact_clamp(editor, before)) is not None:
+        low, high = (min(max(v, low), high) for v in clamp)  # what follows bounds the bounds
         before = editor.producer(before.args[0])
     if before is None or before.op != DEQUANTIZE:
         return None
     limits = (ZERO_POINT.convert(values[call.args[3]]), ZERO_POINT.convert(values[call.args[4]]))
-    return before.args[0], _table(values, (*before.args[1:3], *call.args[1:3]), functions[::-1], limits)
+    return before.args[0], _table(values, (*before.args[1:3], *call.args[1:3]), (low, high), limits)
 
 
-def _table(
-    values: list[Value],
-    ids: tuple[int, ...],
-    functions: list[Callable[[float], float]],
-    bounds: tuple[int, int],
-) -> bytes:
+def _table(values: list[Value], ids: tuple[int, ...], clamp: Clamp, bounds: tuple[int, int]) -> bytes:
     x_scale, x_zero_point, y_scale, y_zero_point = (
         kind.convert(values[i]) for kind, i in zip((SCALE, ZERO_POINT, SCALE, ZERO_POINT), ids, strict=True)
     )
-
-    def all_of_them(v: float) -> float:
-        for function in functions:
-            v = function(v)
-        return v
-
-    return requantizing_table(x_scale, x_zero_point, y_scale, y_zero_point, all_of_them, bounds)
+    return requantizing_table(x_scale, x_zero_point, y_scale, y_zero_point, clamp, bounds)
 
 
 def _int_list(value: Value) -> tuple[int, ...]:
@@ -409,7 +395,7 @@ def _comes_from_int8(editor: _Editor, i: int) -> bool:
             return False
         if call.op == DEQUANTIZE:
             continue
-        if _exact_unary(editor, call) is not None and editor.uses(i) == 1:
+        if _exact_clamp(editor, call) is not None and editor.uses(i) == 1:
             waiting.append(call.args[0])
         elif _moves(editor, call, i):
             waiting += _float_inputs(editor, call)

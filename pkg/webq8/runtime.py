@@ -232,7 +232,7 @@ async def load(
         with suppress(ImportError):  # on the desktop; compile_program says so
             from webq8 import gpu
 
-            gpu.request_ahead()
+            await gpu.request_ahead()
     data, name = await _read(source, report)
     clock.lap("read")
     parsed = read_pte(data, name)
@@ -268,10 +268,10 @@ async def compile_program(
         raise NoAdapter(
             'WebGPU is only there in a web page: run this in Pyodide, use `webq8 run`, or pass device="cpu"'
         ) from None
-    owner = await gpu.device()
-    clock.lap("device")
     rewritten = {n: rewrite(graph, optimizations) for n, graph in graphs.items()}
     clock.lap("rewrite")
+    owner = await gpu.device()
+    clock.lap("device")
     planned = plan_program(rewritten, owner.limits, name)
     clock.lap("plan")
 

@@ -1,8 +1,29 @@
 """webq8: int8-quantized models and ops on the GPU of a web page, from Python."""
 
-from webq8 import errors, ops
-from webq8.ops import Tensor, tensor
-from webq8.profiling import Profile
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from webq8 import errors
 from webq8.runtime import MethodSpec, Program, TensorSpec, inspect, load
 
+if TYPE_CHECKING:
+    from webq8 import ops
+    from webq8.ops import Tensor, tensor
+    from webq8.profiling import Profile
+
 __all__ = ["MethodSpec", "Profile", "Program", "Tensor", "TensorSpec", "errors", "inspect", "load", "ops", "tensor"]
+
+# name -> its module, imported on first use: pages compile what they import, and a model's first answer needs none of it
+_LATER = {"Profile": "profiling", "Tensor": "ops", "tensor": "ops", "ops": "ops"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_LATER[name]}")
+    globals()[name] = module if name == "ops" else getattr(module, name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -20,6 +20,7 @@ from typing import Any, NoReturn, get_args
 import numpy as np
 
 from webq8 import assets, inspect
+from webq8.bytecode import compile_wheels
 from webq8.chrome import Gpu, find_chrome, install_chrome
 from webq8.errors import FormatError, HostError, InputError, LimitError, NoAdapter, Unsupported, Webq8Error
 from webq8.handlers import listing
@@ -270,6 +271,7 @@ def _site(args: argparse.Namespace) -> None:
     with Site() as site:
         for version in PYODIDES:
             site.add_runtime(version)
+        compile_wheels(site)
         site.export(args.directory)
     print(f"webq8: wrote the site to {args.directory}")
 

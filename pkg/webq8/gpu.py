@@ -90,11 +90,12 @@ async def device() -> "Device":
         return _current
 
 
-def request_ahead() -> None:
-    """Begins to request the page's device, while something else is waited for. Errors come from `device`."""
+async def request_ahead() -> None:
+    """Begins to request the page's device, while something else goes on. Errors come from `device`."""
     if _current is None:
         request = asyncio.ensure_future(device())
         request.add_done_callback(lambda done: done.cancelled() or done.exception())
+        await asyncio.sleep(0)  # a task begins when others wait
 
 
 async def _request() -> "Device":

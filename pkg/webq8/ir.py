@@ -4,10 +4,13 @@
 
 A Graph is a flat list of calls over a table of values. Value ids are indices into `Graph.values`; a call's arguments
 are value ids in the order of the op's schema, the output last. A tensor with `data` is a constant.
+
+What is never a Value, and has no field to hide or to make, is a NamedTuple: those cost pages less to define and make.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from webq8.errors import Problem
 
@@ -50,8 +53,7 @@ class ListRef:
 Value = Tensor | ListRef | int | float | bool | str | None | tuple[int, ...] | tuple[float, ...] | tuple[bool, ...]
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """`clamp` bounds the int8 results of an op with an epilogue: an activation that was fused into it."""
 
     op: str
@@ -60,16 +62,14 @@ class Call:
     clamp: tuple[int, int] = (-128, 127)
 
 
-@dataclass(frozen=True)
-class Graph:
+class Graph(NamedTuple):
     values: tuple[Value, ...]
     calls: tuple[Call, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """`problems` lists what the reader could not carry over; a method that has some cannot run."""
 
     name: str
@@ -77,8 +77,7 @@ class Method:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     methods: Mapping[str, Method]
 
 
@@ -121,16 +120,14 @@ class Limits:
     int8_matrix: bool = False
 
 
-@dataclass(frozen=True)
-class Alias:
+class Alias(NamedTuple):
     """What a handler yields where its output's bytes are its input's: no kernel, the same memory."""
 
     source: int
     target: int
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(NamedTuple):
     """A piece of a buffer that a step binds: `buffer` indexes `Plan.buffers`, or from −1 down the constants."""
 
     buffer: int
@@ -138,8 +135,7 @@ class Slot:
     size: int
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A dispatch with everything resolved but GPU objects; `slots` in the order of the kernel's bindings.
 
     `writable` names bindings that the kernel only reads but that lie in a buffer it writes elsewhere: WebGPU binds a
@@ -157,8 +153,7 @@ class Step:
     nbytes: int
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """All that a device needs to run a method: sizes of activation buffers, the steps, and where data goes in and out
     (row-major, whole words). `ends` are the numbers of steps after which a submit ends; the last is that of all."""
 

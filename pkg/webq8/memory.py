@@ -3,8 +3,8 @@
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from webq8.dtypes import round_up
 
@@ -13,8 +13,7 @@ __all__ = ["ALIGNMENT", "Place", "Span", "largest_sum", "share"]
 ALIGNMENT = 256  # of offsets in bind groups: the default minStorageBufferOffsetAlignment, and for uniforms alike
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """Bytes of a tensor and the first and last step that needs it."""
 
     size: int
@@ -22,8 +21,7 @@ class Span:
     last: int
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     buffer: int
     offset: int
 

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
 
+@cache
 def resource_dir(name: str) -> Path:
     """`wgsl` or `web`: inside the package once installed from a wheel, atop the repository in an editable install."""
     package = Path(__file__).resolve().parent

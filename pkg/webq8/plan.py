@@ -231,7 +231,7 @@ def _bound_alike(steps: Sequence[Step]) -> tuple[Step, ...]:
             for n in every[step.kernel, step.constants]
             if [s.buffer for s in named.values()].count(named[n].buffer) == 1
         }
-        alike.append(replace(step, writable=tuple(n for n in named if n in more or n in step.writable)))
+        alike.append(step._replace(writable=tuple(n for n in named if n in more or n in step.writable)))
     return tuple(alike)
 
 

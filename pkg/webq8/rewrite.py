@@ -4,12 +4,13 @@
 can be switched off one by one.
 """
 
+import math
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from webq8.dtypes import cast, numel
-from webq8.handlers.int8 import IDENTITY, requantizing_table
+from webq8.handlers.int8 import IDENTITY, RELU, UNBOUNDED, Clamp, requantizing_table
 from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT, f32
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
 
@@ -59,7 +60,7 @@ def fold_prepack(graph: Graph) -> Graph:
             values[call.args[1]] = source
         else:
             calls.append(call)
-    return replace(graph, values=tuple(values), calls=tuple(calls))
+    return graph._replace(values=tuple(values), calls=tuple(calls))
 
 
 def fold_dequantize_per_channel(graph: Graph) -> Graph:
@@ -71,7 +72,7 @@ def fold_dequantize_per_channel(graph: Graph) -> Graph:
             values[call.args[-1]] = folded
         else:
             calls.append(call)
-    return replace(graph, values=tuple(values), calls=tuple(calls))
+    return graph._replace(values=tuple(values), calls=tuple(calls))
 
 
 def _dequantized_per_channel(values: list[Value], call: Call) -> Tensor | None:
@@ -98,7 +99,7 @@ def drop_dead_calls(graph: Graph) -> Graph:
         if writes(graph, call) & needed or not call.args:
             kept.append(call)
             needed |= reads(graph, call)
-    return replace(graph, calls=tuple(reversed(kept)))
+    return graph._replace(calls=tuple(reversed(kept)))
 
 
 # --- what makes it faster
@@ -119,7 +120,7 @@ def quantize_early(graph: Graph) -> Graph:
             quantized: dict[int, int] = {}
             for i in _float_inputs(editor, moved):
                 quantized[i] = editor.add(Tensor(editor.shape(i), "int8"))
-                early = replace(late, args=(i, *late.args[1:-1], quantized[i]))
+                early = late._replace(args=(i, *late.args[1:-1], quantized[i]))
                 editor.insert(late, early)
                 waiting.append(early)
             editor.replace(late, _on_int8(editor, moved, late, quantized))
@@ -162,7 +163,7 @@ def fuse_clamps(graph: Graph) -> Graph:
             bounds = tuple(min(max(v, low), high) for v in before.clamp)
             editor.remove(before)
             clamp = (bounds[0], bounds[1])
-            editor.replace(call, replace(before, args=(*before.args[:-1], call.args[-1]), clamp=clamp))
+            editor.replace(call, before._replace(args=(*before.args[:-1], call.args[-1]), clamp=clamp))
     return editor.graph()
 
 
@@ -239,7 +240,7 @@ class _Editor:
                 yield place.call
 
     def graph(self) -> Graph:
-        return replace(self._graph, values=tuple(self.values), calls=tuple(self.each()), outputs=tuple(self._outputs))
+        return self._graph._replace(values=tuple(self.values), calls=tuple(self.each()), outputs=tuple(self._outputs))
 
     def tensor(self, i: int) -> Tensor | None:
         value = self.values[i] if i >= 0 else None
@@ -300,25 +301,21 @@ class _Editor:
                     args.append(self.add(ListRef(tuple(new if j == old else j for j in value.ids))))
                 else:
                     args.append(new if i == old else i)
-            self.replace(call, replace(call, args=(*args, *call.args[-1:])))
+            self.replace(call, call._replace(args=(*args, *call.args[-1:])))
 
 
 # float32 functions whose results are exact, so that a table holds the very bytes that kernels would give
-def _exact_unary(editor: _Editor, call: Call) -> Callable[[float], float] | None:
+def _exact_clamp(editor: _Editor, call: Call) -> Clamp | None:
+    """The bounds that a call keeps its float32 input within, if that is all it does."""
     name = short_name(call)
     if name == "relu":
-        return lambda v: max(v, 0.0)
+        return RELU
     if name in ("hardtanh", "clamp"):
         low, high = (editor.values[i] for i in call.args[1:3])
         if all(v is None or (isinstance(v, int | float) and v == v) for v in (low, high)):
-            return _clamp(low, high)
+            bottom = f32(low) if isinstance(low, int | float) else -math.inf
+            return bottom, f32(high) if isinstance(high, int | float) else math.inf
     return None
-
-
-def _clamp(low: Value, high: Value) -> Callable[[float], float]:
-    bottom = f32(low) if isinstance(low, int | float) else float("-inf")
-    top = f32(high) if isinstance(high, int | float) else float("inf")
-    return lambda v: min(max(v, bottom), top)
 
 
 def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:
@@ -327,36 +324,25 @@ def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:
     if call.op == TABLE:
         return call.args[0], bytes(v & 255 for v in _int_list(values[call.args[1]]))
     if call.op == "et_vk.q8ta_relu.default":
-        return call.args[0], _table(values, (*call.args[1:5],), [lambda v: max(v, 0.0)], (-128, 127))
+        return call.args[0], _table(values, call.args[1:5], RELU, (-128, 127))
     if call.op != QUANTIZE:
         return None
-    functions: list[Callable[[float], float]] = []
+    low, high = UNBOUNDED
     before = editor.producer(call.args[0])
-    while before is not None and (function := _exact_unary(editor, before)) is not None:
-        functions.append(function)
+    while before is not None and (clamp := _exact_clamp(editor, before)) is not None:
+        low, high = (min(max(v, low), high) for v in clamp)  # what follows bounds the bounds
         before = editor.producer(before.args[0])
     if before is None or before.op != DEQUANTIZE:
         return None
     limits = (ZERO_POINT.convert(values[call.args[3]]), ZERO_POINT.convert(values[call.args[4]]))
-    return before.args[0], _table(values, (*before.args[1:3], *call.args[1:3]), functions[::-1], limits)
+    return before.args[0], _table(values, (*before.args[1:3], *call.args[1:3]), (low, high), limits)
 
 
-def _table(
-    values: list[Value],
-    ids: tuple[int, ...],
-    functions: list[Callable[[float], float]],
-    bounds: tuple[int, int],
-) -> bytes:
+def _table(values: list[Value], ids: tuple[int, ...], clamp: Clamp, bounds: tuple[int, int]) -> bytes:
     x_scale, x_zero_point, y_scale, y_zero_point = (
         kind.convert(values[i]) for kind, i in zip((SCALE, ZERO_POINT, SCALE, ZERO_POINT), ids, strict=True)
     )
-
-    def all_of_them(v: float) -> float:
-        for function in functions:
-            v = function(v)
-        return v
-
-    return requantizing_table(x_scale, x_zero_point, y_scale, y_zero_point, all_of_them, bounds)
+    return requantizing_table(x_scale, x_zero_point, y_scale, y_zero_point, clamp, bounds)
 
 
 def _int_list(value: Value) -> tuple[int, ...]:
@@ -409,7 +395,7 @@ def _comes_from_int8(editor: _Editor, i: int) -> bool:
             return False
         if call.op == DEQUANTIZE:
             continue
-        if _exact_unary(editor, call) is not None and editor.uses(i) == 1:
+        if _exact_clamp(editor, call) is not None and editor.uses(i) == 1:
             waiting.append(call.args[0])
         elif _moves(editor, call, i):
             waiting += _float_inputs(editor, call)
@@ -443,4 +429,4 @@ def _on_int8(editor: _Editor, moved: Call, quantize: Call, quantized: dict[int, 
                 return Call(CAT_CHANNELS, (args[0], out), moved.node)
         else:
             args.append(quantized.get(i, i))
-    return replace(moved, args=(*args, out))
+    return moved._replace(args=(*args, out))

@@ -9,18 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from webq8.ceilings import measure_ceilings
 from webq8.dtypes import ITEMSIZE, as_buffer, numel, round_up, to_array
 from webq8.errors import ClosedError, InputError, NoAdapter, Webq8Error
 from webq8.formats import read_pte
 from webq8.ir import Graph, Limits, Plan, Tensor
 from webq8.ir import Program as Parsed
 from webq8.plan import check_method, find_problems, plan_program
-from webq8.profiling import Profile, profile_of
 from webq8.rewrite import has_constant_calls, optimize
 
 if TYPE_CHECKING:
     from webq8.gpu import Adapter, Loaded
+    from webq8.profiling import Profile
 
 __all__ = ["MethodSpec", "Program", "Source", "TensorSpec", "compile_program", "drive", "inspect", "load"]
 
@@ -112,12 +111,15 @@ class Program:
 
         return gpu.block(call)
 
-    async def profile(self, *inputs: Any, method: str | None = None, runs: int = 10) -> Profile:
+    async def profile(self, *inputs: Any, method: str | None = None, runs: int = 10) -> "Profile":
         """Measures the GPU time of each dispatch of a method, with the arguments of a call: medians of `runs` runs.
 
         Also measures what the device reaches at most, once, and keeps it busy before, since an idle GPU is slow. Raises
         as a call does, InputError on "cpu" too, and DeviceError where the adapter has no timestamp queries.
         """
+        from webq8.ceilings import measure_ceilings
+        from webq8.profiling import profile_of
+
         name = self._method(method)
         if self._loaded is None:
             raise InputError(f'{self.name}: profiling measures the GPU; load it with device="webgpu"')
@@ -230,7 +232,7 @@ async def load(
         with suppress(ImportError):  # on the desktop; compile_program says so
             from webq8 import gpu
 
-            gpu.request_ahead()
+            await gpu.request_ahead()
     data, name = await _read(source, report)
     clock.lap("read")
     parsed = read_pte(data, name)
@@ -266,10 +268,10 @@ async def compile_program(
         raise NoAdapter(
             'WebGPU is only there in a web page: run this in Pyodide, use `webq8 run`, or pass device="cpu"'
         ) from None
-    owner = await gpu.device()
-    clock.lap("device")
     rewritten = {n: rewrite(graph, optimizations) for n, graph in graphs.items()}
     clock.lap("rewrite")
+    owner = await gpu.device()
+    clock.lap("device")
     planned = plan_program(rewritten, owner.limits, name)
     clock.lap("plan")
 

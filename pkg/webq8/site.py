@@ -24,7 +24,7 @@ from webq8 import assets
 from webq8.errors import HostError
 from webq8.paths import resource_dir
 
-__all__ = ["DEFAULT_PYODIDE", "PYODIDES", "Desk", "Site"]
+__all__ = ["DEFAULT_PYODIDE", "PYODIDES", "Desk", "Site", "zip_wheel"]
 
 log = logging.getLogger("webq8.site")
 
@@ -45,7 +45,7 @@ PYODIDES = {
 DEFAULT_PYODIDE = "0.27.7"
 
 # Modules that only desktop Python uses; the rest of the package is what runs in a page.
-DESKTOP_ONLY = {"assets.json", "assets.py", "chrome.py", "cli.py", "host.py", "site.py", "testing.py"}
+DESKTOP_ONLY = {"assets.json", "assets.py", "bytecode.py", "chrome.py", "cli.py", "host.py", "site.py", "testing.py"}
 
 CONTENT_TYPES = {
     ".css": "text/css",
@@ -106,13 +106,22 @@ class Site:
         for bundle in runtime.wheels:
             folder = assets.fetch(bundles[bundle])
             for name in bundles[bundle].files:
-                wheels.append(f"wheels/{name}")
+                wheels.append(f"wheels/{pyodide}/{name}")
                 self.add(wheels[-1], folder / name)
         name, wheel = own_wheel()
-        wheels.append(f"wheels/{name}")
+        wheels.append(f"wheels/{pyodide}/{name}")
         self.add(wheels[-1], wheel)
         self._runtimes[pyodide] = {"pyodide": runtime.folder, "wheels": wheels}
         self.add("runtime.json", json.dumps(self._runtimes, indent=2).encode())
+
+    def wheels(self) -> dict[str, dict[str, bytes]]:
+        """The wheels of each version of Pyodide, by their path."""
+
+        def read(path: str) -> bytes:
+            content = self._files[f"/{path}"]
+            return content if isinstance(content, bytes) else content.read_bytes()
+
+        return {version: {path: read(path) for path in r["wheels"]} for version, r in self._runtimes.items()}
 
     def export(self, directory: Path) -> None:
         """Write the same site as plain files, for any static host."""
@@ -245,13 +254,18 @@ def own_wheel() -> tuple[str, bytes]:
     info = f"webq8-{installed.version}.dist-info"
     contents[f"{info}/METADATA"] = (installed.read_text("METADATA") or "").encode()
     contents[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: webq8\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    record = "".join(f"{name},sha256={_record_hash(data)},{len(data)}\n" for name, data in contents.items())
-    contents[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    return f"webq8-{installed.version}-py3-none-any.whl", zip_wheel(contents | {f"{info}/RECORD": b""})
+
+
+def zip_wheel(contents: dict[str, bytes]) -> bytes:
+    """A wheel of these files, with its RECORD written anew; the same bytes for the same files."""
+    own = next(name for name in contents if name.endswith(".dist-info/RECORD"))
+    lines = [f"{name},sha256={_record_hash(data)},{len(data)}" for name, data in contents.items() if name != own]
     wheel = io.BytesIO()
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in contents.items():
+        for name, data in (contents | {own: "\n".join([*lines, f"{own},,", ""]).encode()}).items():
             archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
-    return f"webq8-{installed.version}-py3-none-any.whl", wheel.getvalue()
+    return wheel.getvalue()
 
 
 def _record_hash(data: bytes) -> str:

@@ -4,15 +4,14 @@ The estimates are rough; a cut costs a wait of a millisecond or so, and networks
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webq8.ir import Step
 
 __all__ = ["submit_ends"]
 
 
-@dataclass(frozen=True)
-class _Speed:
+class _Speed(NamedTuple):
     """What a slow device of its kind does in a second."""
 
     operations: float

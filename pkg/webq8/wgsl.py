@@ -5,9 +5,10 @@ The WGSL is the only description of a kernel's interface; whoever fills it does 
 
 import re
 import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from webq8.ir import Param
 from webq8.paths import resource_dir
@@ -32,8 +33,7 @@ class Binding:
     type: str  # GPUBufferBindingType: "read-only-storage", "storage" or "uniform"
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A field of Params: a scalar, or `array<vec4<T>, N>`, filled with up to 4·N numbers (the rest is zero)."""
 
     code: str  # struct's
@@ -86,7 +86,8 @@ def kernel(name: str) -> Kernel:
     )
 
 
-def module_source(name: str, packed_dot: bool, writable: Collection[str] = ()) -> str:
+@cache
+def module_source(name: str, packed_dot: bool, writable: tuple[str, ...] = ()) -> str:
     """The whole WGSL module of a kernel; `packed_dot`: the browser has `packed_4x8_integer_dot_product`.
 
     `writable` bindings are declared read_write although the kernel only reads them (see `ir.Step`).

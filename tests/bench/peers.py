@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import sync_playwright
 from webq8 import assets
+from webq8.bytecode import compile_wheels
 from webq8.chrome import launch_options
 from webq8.site import Site
 
@@ -68,6 +69,7 @@ def measure(gpu: str, chrome: str | None) -> dict:
         site = Path(folder)
         with Site() as ours:
             ours.add_runtime()
+            compile_wheels(ours)
             ours.export(site)
         for name in ("mobilenet_v2.pte", "mobilenet_v2.npz"):
             (site / "networks").mkdir(exist_ok=True)

@@ -49,21 +49,23 @@ async def broken_shader(name, declaration, rows, sizes):
     import numpy as np
     from webq8 import ops, wgsl
 
+    def forget():
+        for cached in (wgsl._read, wgsl.kernel, wgsl.module_source):
+            cached.cache_clear()
+
     path = wgsl.resource_dir("wgsl") / f"{name}.wgsl"
     text = path.read_text()
     assert declaration in text
     try:
         path.write_text(text.replace(declaration, declaration.split("=")[0] + "= nonsense;"))
-        wgsl._read.cache_clear()
-        wgsl.kernel.cache_clear()
+        forget()
         x = np.zeros((rows, sizes[0]), np.int8)
         for k, n in pairwise(sizes):
             x = ops.q8ta_linear(x, 1.0, 0, np.ones((n, k), np.int8), None, np.ones(n, np.float32), 1.0, 0)
         await x.numpy()
     finally:
         path.write_text(text)
-        wgsl._read.cache_clear()
-        wgsl.kernel.cache_clear()
+        forget()
 
 
 def test_shader_that_does_not_compile(webq8_page: PythonPage) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
+from webq8.bytecode import compile_wheels
 from webq8.chrome import launch_options
 from webq8.site import Site
 
@@ -118,6 +119,7 @@ def under_policy(prefix: str) -> Handler:
 def site() -> Iterator[Site]:
     with Site() as site:
         site.add_runtime()
+        compile_wheels(site)  # as `webq8 site` does
         yield site
 
 
@@ -263,7 +265,7 @@ FAILURES: dict[str, tuple[str, Handler, str, str]] = {
         "**/upscaler.pte", answer(status=404), "could not be loaded", "models/upscaler.pte: the server answered 404",
     ),
     "blocked wheel": (
-        "**/numpy*.whl", blocked, "could not be loaded", "wheels/numpy",
+        "**/numpy*.whl", blocked, "could not be loaded", "wheels/0.27.7/numpy",
     ),
     "blocked runtime": (
         "**/pyodide.asm.wasm", blocked, "could not be loaded", "pyodide/pyodide.asm.wasm",

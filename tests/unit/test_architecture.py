@@ -38,6 +38,7 @@ LAYERS = [
     "site",
     "chrome",
     "host",
+    "bytecode",
     "testing",
     "cli",
 ]
@@ -86,7 +87,8 @@ def test_only_gpu_touches_js() -> None:
 
 def test_importing_is_light() -> None:
     """A page waits for this; these are slow to import there, and loaded where they are used."""
-    slow = {"asyncio", "email", "urllib.request", "webq8.reference"}
+    slow = {"asyncio", "email", "hashlib", "urllib.request", "webq8.ceilings", "webq8.ops", "webq8.profiling"}
+    slow |= {"webq8.reference"}
     code = f"import sys, webq8; print(sorted({slow} & sys.modules.keys()))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
@@ -104,6 +106,9 @@ def test_public_names() -> None:
         "ops",
         "tensor",
     ]
+    assert dir(webq8) == sorted(webq8.__all__)
+    assert all(hasattr(webq8, name) for name in webq8.__all__)
+    assert not hasattr(webq8, "nothing")
     shorts = {spec.short for spec in handlers.REGISTRY.values() if "::" not in spec.name}
     assert dir(ops) == sorted({"Tensor", "close", "tensor"} | shorts)
 

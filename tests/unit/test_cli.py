@@ -176,12 +176,6 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "inspect" in capsys.readouterr().out
 
 
-def test_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("site", tmp_path / "site") == 0
-    assert str(tmp_path / "site") in capsys.readouterr().out
-    assert {"index.html", "runtime.json", "wheels", "pyodide"} <= {path.name for path in (tmp_path / "site").iterdir()}
-
-
 def test_setup_finds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("setup") == 0
     assert "browser: " in capsys.readouterr().out

@@ -6,7 +6,7 @@ types and `mem_obj_id` describe textures of another runtime; the planner decides
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import FormatError, Problem
@@ -20,8 +20,7 @@ _NOWHERE = 2**64 - 1  # the offset of constants that lie in the program's named 
 _HEADER = struct.Struct("<4x4sHIIIQ")
 
 
-@dataclass(frozen=True)
-class VkGraph:
+class VkGraph(NamedTuple):
     """Value ids are those of this graph; `calls` are (node id, op, argument ids)."""
 
     values: tuple[Value, ...]

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from webq8.dtypes import cdiv
 from webq8.handlers.elementwise import broadcast
@@ -26,10 +26,13 @@ from webq8.handlers.registry import (
 from webq8.ir import Const, Dispatch, Param
 from webq8.layout import LayoutName, strides
 
-__all__ = ["IDENTITY", "requantizing_table"]
+__all__ = ["IDENTITY", "RELU", "UNBOUNDED", "Clamp", "requantizing_table"]
 
+Clamp = tuple[float, float]  # low, high: min(max(v, low), high), so high where low is above it
 
 IDENTITY = bytes(v & 255 for v in range(-128, 128))
+UNBOUNDED: Clamp = -math.inf, math.inf
+RELU: Clamp = 0.0, math.inf
 
 
 def requantizing_table(
@@ -37,18 +40,18 @@ def requantizing_table(
     x_zero_point: int,
     y_scale: float,
     y_zero_point: int,
-    function: Callable[[float], float] = lambda v: v,
+    clamp: Clamp = UNBOUNDED,
     bounds: tuple[int, int] = (-128, 127),
 ) -> bytes:
-    """The int8 result of each int8 input −128…127: dequantized, `function`, quantized, all in float32 steps.
+    """The int8 result of each int8 input −128…127: dequantized, clamped, quantized, all in float32 steps.
 
     A twin of wgsl/dequantize.wgsl and quantize.wgsl on the host; Python's `round` too takes ties to even.
     """
-    scale, inv_y_scale, (low, high) = f32(x_scale), f32(1.0 / y_scale), bounds
-    values = array("f", ((x - x_zero_point) * scale for x in range(-128, 128)))
-    scaled = array("f", (function(v) * inv_y_scale for v in values))
-    results = (v if math.isinf(v) else round(v) + y_zero_point for v in scaled)
-    return bytes(int(min(max(v, low), high)) & 255 for v in results)
+    scale, inv_y_scale, (bottom, top), (low, high) = f32(x_scale), f32(1.0 / y_scale), clamp, bounds
+    values = array("f", [(x - x_zero_point) * scale for x in range(-128, 128)])
+    scaled = array("f", [min(max(v, bottom), top) * inv_y_scale for v in values])
+    results = [v if math.isinf(v) else round(v) + y_zero_point for v in scaled]
+    return bytes([int(min(max(v, low), high)) & 255 for v in results])
 
 
 @op(
@@ -62,7 +65,7 @@ def requantizing_table(
 )
 def relu(a: Args) -> Iterator[Dispatch]:
     """y = quantize(max((x − x_zero_point) · x_scale, 0)): int8 of any shape, by a table of 256 entries."""
-    table = requantizing_table(a.x_scale, a.x_zero_point, a.y_scale, a.y_zero_point, lambda v: max(v, 0.0))
+    table = requantizing_table(a.x_scale, a.x_zero_point, a.y_scale, a.y_zero_point, RELU)
     yield _through_table(a, table)
 
 

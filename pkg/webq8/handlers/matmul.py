@@ -1,7 +1,7 @@
 """Products of float32 matrices."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webq8.dtypes import cdiv, numel
 from webq8.handlers.reduce import lanes_for, shared_threads
@@ -14,8 +14,7 @@ _TILE = 32  # rows and columns of a workgroup of wgsl/matmul.wgsl; a thread has 
 _FEW_ROWS = 4  # up to here matvec, which reads every weight once a row, wastes less than a tile does
 
 
-@dataclass(frozen=True)
-class Addend:
+class Addend(NamedTuple):
     """What is added to a product: elements `row` apart down its rows, `column` apart along them."""
 
     id: int | Const

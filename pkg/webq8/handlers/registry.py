@@ -119,7 +119,6 @@ class Scalar:
         raise BadArg(f"expected another kind of value, got {value!r}")
 
 
-@dataclass(frozen=True)
 class _Scale(Scalar):
     """A usable scale."""
 
@@ -249,7 +248,6 @@ class Choice(Scalar):
         return value
 
 
-@dataclass(frozen=True)
 class _Ignored(Scalar):
     def text(self) -> str:
         return ""

@@ -3,8 +3,7 @@
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from webq8.dtypes import FORMAT, ITEMSIZE, cdiv, numel
 from webq8.errors import Unsupported
@@ -44,8 +43,7 @@ def _out(like: str = "x") -> TensorArg:
 # --- where elements go
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(NamedTuple):
     """An axis of a loop over elements: how far each step goes in each tensor (0: stays), and which of its coordinates,
     `low` to before `high`, have an element there."""
 
@@ -145,7 +143,6 @@ def _check_rank(shape: Shape) -> Shape:
     return shape
 
 
-@dataclass(frozen=True)
 class _Dtype(Scalar):
     """A dtype by name. Files leave it null: the output has it."""
 
@@ -155,7 +152,6 @@ class _Dtype(Scalar):
         return value if isinstance(value, str) else None
 
 
-@dataclass(frozen=True)
 class _Fill(Scalar):
     """A number or a truth value, for tensors of any dtype."""
 

@@ -1,7 +1,7 @@
 """Constant weights, packed once at load for the kernels that read them."""
 
 from array import array
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webq8.dtypes import cdiv, round_up
 from webq8.ir import Const
@@ -62,8 +62,7 @@ def pack_phases(
     return Const(b"".join(weights)), int32s(sums, len(sums))
 
 
-@dataclass(frozen=True)
-class PackedWindows:
+class PackedWindows(NamedTuple):
     """Weights of a grouped convolution as the words of x that each output channel reads.
 
     A group's channels may begin and end within a word of x, so each output channel reads `window` words from its

@@ -5,7 +5,6 @@ module a family of ops, as in handlers; a function takes the op's arguments with
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,7 +77,7 @@ def fold_constants(graph: Graph) -> Graph:
             continue
         for i, array in _run_call(values, call, _constants(values, read)).items():
             values[i] = Tensor(array.shape, str(array.dtype), memoryview(array.tobytes()))
-    return replace(graph, values=tuple(values), calls=tuple(calls))
+    return graph._replace(values=tuple(values), calls=tuple(calls))
 
 
 def reference(*names: str) -> Callable[[Callable[[Args], Result]], Callable[[Args], Result]]:

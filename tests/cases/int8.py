@@ -196,7 +196,8 @@ def _conv2d_transposed() -> Iterator[Case]:
     yield case("empty-batch", 3, 4, (4, 4), (2, 2), n=0)
     yield case("empty-output", 3, 4, (1, 4), (2, 2), (1, 1), (1, 0))
     for zero_point in (-128, 0, 127):
-        yield case(f"x-zp{zero_point}", 5, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
+        yield case(f"x-zp{zero_point}", 5, 3, (4, 5), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
+        yield case(f"x-zp{zero_point}-narrow", 5, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
         yield case(f"saturating-zp{zero_point}", 5, 3, (4, 3), (3, 3), y_zp=zero_point, y_scale=1e-12)
 
 
@@ -267,12 +268,15 @@ def _conv2d() -> Iterator[Case]:
     yield case("empty-batch", 17, 4, (4, 4), (2, 2), n=0)
     halves = {"weight": lambda rng: _two_halves(rng, 19, 4096), "x": lambda rng: _near_low(rng, 1, 1024, 7, 7)}
     yield case("25-bit-sums", 1024, 19, (7, 7), (2, 2), y_scale=0.01, **halves)
+    halves = {"weight": lambda rng: _two_halves(rng, 7, 4096), "x": lambda _: np.full((1, 4096, 3, 3), -127, np.int8)}
+    yield case("25-bit-sums-of-a-tap", 4096, 7, (3, 3), (1, 1), (2, 2), y_scale=1e-4, bias=False, **halves)
     yield case("many-channels", 1040, 5, (3, 3), (2, 2))
     halves = {"weight": lambda rng: _two_halves(rng, 10, 4096), "x": lambda rng: _near_low(rng, 1, 1024, 7, 9)}
     yield case("groups2-25-bit-sums", 1024, 10, (7, 9), (2, 4), groups=2, x_zp=127, y_scale=0.01, **halves)
     yield case("groups2-many-channels", 1040, 6, (3, 3), (2, 2), groups=2)
     for zero_point in (-128, 0, 127):
         yield case(f"x-zp{zero_point}", 17, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
+        yield case(f"x-zp{zero_point}-few-channels", 5, 3, (4, 5), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
         yield case(f"x-zp{zero_point}-narrow", 5, 3, (4, 3), (3, 3), (2, 2), (1, 1), x_zp=zero_point)
         yield case(f"saturating-zp{zero_point}", 17, 3, (4, 3), (3, 3), y_zp=zero_point, y_scale=1e-12)
 

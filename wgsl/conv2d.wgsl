@@ -1,6 +1,8 @@
 // q8ta_conv2d on channels-last maps whose pixels are whole vec4 of words; a thread makes four pixels × four channels.
-// For CPUs that emulate a GPU: products are floats, whose sums move to integers after each tap of up to 1,024 channels.
+// For CPUs that emulate a GPU: products are floats, whose sums move to integers after each tap, and each 1,024 channels.
 // Taps outside of the map count as the zero point: their products and their share of the correction are left out.
+
+override long_sums: bool = false; // a tap has more channels than that; a loop around the loop would cost more
 
 struct Params {
   pixels: u32,
@@ -96,6 +98,13 @@ fn main(
           + transpose(widened4(w0.y, w1.y, w2.y, w3.y)) * widened4(a0.y, a1.y, a2.y, a3.y)
           + transpose(widened4(w0.z, w1.z, w2.z, w3.z)) * widened4(a0.z, a1.z, a2.z, a3.z)
           + transpose(widened4(w0.w, w1.w, w2.w, w3.w)) * widened4(a0.w, a1.w, a2.w, a3.w);
+        if (long_sums && c % 64u == 63u) {
+          acc0 += vec4<i32>(products[0] * NARROWED);
+          acc1 += vec4<i32>(products[1] * NARROWED);
+          acc2 += vec4<i32>(products[2] * NARROWED);
+          acc3 += vec4<i32>(products[3] * NARROWED);
+          products = mat4x4<f32>();
+        }
       }
       acc0 += vec4<i32>(products[0] * NARROWED);
       acc1 += vec4<i32>(products[1] * NARROWED);

@@ -67,6 +67,25 @@ def tile(request: pytest.FixtureRequest, webq8_page: PythonPage, gpu_kernels: No
     webq8_page.call(use_tile, None)
 
 
+async def use_four_pixels(limits):
+    """Sets how many pixels of a row and words of results SwiftShader's threads of four pixels need; those before."""
+    import webq8
+    from webq8.handlers import conv
+
+    before = conv._FEWEST_PIXELS, conv._FEWEST_WORDS
+    conv._FEWEST_PIXELS, conv._FEWEST_WORDS = limits
+    webq8.ops.close()
+    return before
+
+
+@pytest.fixture
+def four_pixels(webq8_page: PythonPage) -> Iterator[None]:
+    """Convolutions by SwiftShader's kernels for larger ones, however small they are."""
+    before = webq8_page.call(use_four_pixels, (0, 0))
+    yield
+    webq8_page.call(use_four_pixels, before)
+
+
 @pytest.fixture
 def narrow_grid(webq8_page: PythonPage) -> Iterator[None]:
     """Plans as if an axis of a grid ended at 100 workgroups, so that most grids are folded."""

@@ -67,6 +67,15 @@ def test_product_by_each_tile(webq8_page: PythonPage, tile: str, case: Case) -> 
     np.testing.assert_array_equal(webq8_page.call(run, case.op, list(case.args())), expected(case), tile)
 
 
+CONVOLUTIONS = [c for c in CASES if c.op.startswith("q8ta_conv2d") and c.op != "q8ta_conv2d_pw"]
+
+
+@pytest.mark.usefixtures("four_pixels")
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=lambda case: case.id)
+def test_convolution_by_threads_of_four_pixels(webq8_page: PythonPage, case: Case) -> None:
+    np.testing.assert_array_equal(webq8_page.call(run, case.op, list(case.args())), expected(case))
+
+
 def test_every_op_has_cases() -> None:
     for name in vars(ops)["_SHORT"]:
         count = sum(case.op == name for case in CASES)

@@ -285,6 +285,8 @@ def _conv2d() -> Iterator[Case]:
     yield case("empty-batch", 17, 4, (4, 4), (2, 2), n=0)
     halves = {"weight": lambda rng: _two_halves(rng, 19, 4096), "x": lambda rng: _near_low(rng, 1, 1024, 7, 7)}
     yield case("25-bit-sums", 1024, 19, (7, 7), (2, 2), y_scale=0.01, **halves)
+    halves = {"weight": lambda rng: _two_halves(rng, 7, 4096), "x": lambda _: np.full((1, 4096, 3, 3), -127, np.int8)}
+    yield case("25-bit-sums-of-a-tap", 4096, 7, (3, 3), (1, 1), (2, 2), y_scale=1e-4, bias=False, **halves)
     yield case("many-channels", 1040, 5, (3, 3), (2, 2))
     halves = {"weight": lambda rng: _two_halves(rng, 10, 4096), "x": lambda rng: _near_low(rng, 1, 1024, 7, 9)}
     yield case("groups2-25-bit-sums", 1024, 10, (7, 9), (2, 4), groups=2, x_zp=127, y_scale=0.01, **halves)

@@ -28,6 +28,8 @@ from webq8.ir import Const, Dispatch, Param
 __all__: list[str] = []
 
 _TILE = 4  # output pixels of a thread on software adapters
+# Of a row that such a thread takes its pixels from, and of all results: with fewer, one word a thread is faster.
+_FEWEST_PIXELS, _FEWEST_WORDS = 3, 48
 # How many x · weight a float32 sums exactly, whatever they are: 128 · 128 · 1,024 = 2²⁴.
 _EXACT_PRODUCTS = 1024
 # How many (x − x_zero_point) · weight a float32 sums exactly, whatever they are: 255 · 128 · 514 < 2²⁴.
@@ -154,7 +156,7 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
         yield _windowed(a, transposed=False)
     elif a.kernel == (1, 1) and a.stride == (1, 1) and a.padding == (0, 0) and k_bytes % 16 == 0:
         yield from matrix_product(a, a.N * a.H * a.W, a.IC, a.OC, k_bytes)
-    elif software and a.IC <= _EXACT_PRODUCTS:
+    elif software:
         yield _direct(a)
     else:
         taps, stride = a.kernel[0] * a.kernel[1], a.weight.shape[1]
@@ -199,6 +201,7 @@ def _direct(a: Args) -> Dispatch:
         },
         {"pixels": pixels, **_params(a)},
         threads=cdiv(pixels, _TILE) * padded // 4,
+        constants={"long_sums": a.IC > _EXACT_PRODUCTS},
         operations=_operations(a),
     )
 
@@ -223,7 +226,7 @@ def conv2d_depthwise(a: Args) -> Iterator[Dispatch]:
         "y": a.out.id,
     }
     params = _params(a) | {"n_words": words}
-    if a.limits.software and taps <= _EXACT_TERMS:
+    if a.limits.software and taps <= _EXACT_TERMS and pixels * words >= _FEWEST_WORDS:
         yield Dispatch(
             "conv2d_depthwise_floats",
             bind,
@@ -309,6 +312,7 @@ def _windowed(a: Args, transposed: bool) -> Dispatch:
     taps, ic, stride = a.kernel[0] * a.kernel[1], a.IC // a.groups, a.weight.shape[1]
     packed = pack_windows(a.weight.data, stride, a.OC, a.groups, taps, ic)
     n_words = cdiv(a.OC, 4)
+    words = a.N * a.OH * a.OW * n_words
     bind: dict[str, int | Const] = {
         "x": a.x.id,
         "weight": packed.weights,
@@ -319,15 +323,15 @@ def _windowed(a: Args, transposed: bool) -> Dispatch:
     params = {"window": packed.window, **_params(a)}
     constants = {"shared_window": packed.shared, "transposed": transposed}
     operations = _operations(a, transposed)
-    if a.limits.software and 4 * packed.window <= _EXACT_TERMS:
+    # pixels of a thread lie so far apart that they take the same taps
+    apart = max(1, min(a.stride[1], a.OW)) if transposed else 1
+    many = words >= _FEWEST_WORDS and _FEWEST_PIXELS * apart <= a.OW
+    if a.limits.software and 4 * packed.window <= _EXACT_TERMS and many:
         constants["long_sums"] = taps * 4 * packed.window > _EXACT_TERMS
-        # pixels of a thread lie so far apart that they take the same taps
-        apart, rows = max(1, min(a.stride[1], a.OW)) if transposed else 1, a.N * a.OH
-        blocks = cdiv(cdiv(a.OW, apart), _TILE)
+        rows, blocks = a.N * a.OH, cdiv(cdiv(a.OW, apart), _TILE)
         params |= {"rows": rows, "blocks": blocks, "apart": apart}
         threads = rows * apart * blocks * n_words
         return Dispatch("conv2d_windowed_floats", bind, params, threads, constants, operations=operations)
-    words = a.N * a.OH * a.OW * n_words
     sums = row_sums(a.weight.data, a.OC, stride, taps, ic)
     return Dispatch(
         "conv2d_windowed",

@@ -87,8 +87,8 @@ def four_pixels(webq8_page: PythonPage) -> Iterator[None]:
 
 
 @pytest.fixture
-def narrow_grid(webq8_page: PythonPage) -> Iterator[None]:
-    """Plans as if an axis of a grid ended at 100 workgroups, so that most grids are folded."""
-    before = webq8_page.call(set_limit, "max_compute_workgroups_per_dimension", 100)
+def narrow_grid(request: pytest.FixtureRequest, webq8_page: PythonPage) -> Iterator[None]:
+    """Plans as if an axis of a grid ended at 200 workgroups, or the param's, so that many grids are folded."""
+    before = webq8_page.call(set_limit, "max_compute_workgroups_per_dimension", getattr(request, "param", 200))
     yield
     webq8_page.call(set_limit, "max_compute_workgroups_per_dimension", before)

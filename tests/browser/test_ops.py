@@ -92,6 +92,20 @@ def test_op_in_a_folded_grid(webq8_page: PythonPage, case: Case) -> None:
     compare(webq8_page.call(run, case.op, list(case.args())), expected(case), case)
 
 
+# as few workgroups an axis as the conversions of inputs and outputs allow
+FOLDED = [
+    pytest.param(case, 100 if case.id == "q8ta_linear-many-tiles" else 20, id=case.id)
+    for case in PRODUCTS
+    if "tiles" in case.id or "wide" in case.id
+]
+
+
+@pytest.mark.usefixtures("gpu_kernels", "narrow_grid")
+@pytest.mark.parametrize(("case", "narrow_grid"), FOLDED, indirect=["narrow_grid"])
+def test_product_for_gpus_in_a_folded_grid(webq8_page: PythonPage, case: Case) -> None:
+    compare(webq8_page.call(run, case.op, list(case.args())), expected(case), case)
+
+
 def test_compiled_programs_are_freed(webq8_page: PythonPage) -> None:
     webq8_page.call(run, CASES[0].op, list(CASES[0].args()))
     live = webq8_page.call(free)

@@ -27,6 +27,8 @@ async def kernel_times(cases, plain_shaders):
     from dataclasses import replace
 
     import numpy as np
+    from webq8 import wgsl
+    from webq8.handlers import conv
     from webq8.handlers.registry import REGISTRY
     from webq8.ir import Call, Graph, Method, Program, Tensor
     from webq8.paths import resource_dir
@@ -36,17 +38,22 @@ async def kernel_times(cases, plain_shaders):
         (resource_dir("wgsl") / f"{name}.wgsl").write_text(text)
 
     def plain_handler(handler, software):
-        def plain(a):
+        def launch(a):
             a.limits = replace(a.limits, software=software)
             for dispatch in handler(a):
-                yield replace(dispatch, kernel="plain_" + dispatch.kernel, threads=a.out.layout.words)
+                plain = "plain_" + dispatch.kernel
+                constants = {n: v for n, v in dispatch.constants.items() if n in wgsl.kernel(plain).overrides}
+                yield replace(dispatch, kernel=plain, constants=constants, threads=a.out.layout.words)
 
-        return plain
+        return launch
 
     rows = []
     for case in cases:
         spec = REGISTRY[case["op"]]
-        plain = plain_handler(spec.handler, case["software_plan"])
+        # the plain shaders read what these kernels read
+        windowed = "transposed" in case["op"]
+        handler = (lambda a: [conv._windowed(a, transposed=True)]) if windowed else spec.handler
+        plain = plain_handler(handler, software=not windowed)
         REGISTRY["bench.plain.default"] = replace(spec, name="bench.plain.default", handler=plain)
         values = [Tensor(tuple(case["x"].shape), "int8")]
         for value in case["args"]:
@@ -130,7 +137,6 @@ def linear_case(m, n, k, repeats):
         "x": int8(m, k),
         "args": [0.02, 3, int8(n, k), None, np.full(n, 0.01, np.float32), 1.5, -4, np.zeros(n, np.float32), "relu"],
         "y_shape": [m, n],
-        "software_plan": True,
         "repeats": repeats,
     }
 
@@ -148,7 +154,6 @@ def conv2d_case(ic, oc, size, kernel, groups, repeats):
         "x": int8(1, ic, size, size),
         "args": [0.02, 3, weight, None, scales, 1.5, -4, bias, *geometry, "relu"],
         "y_shape": [1, oc, size, size],
-        "software_plan": True,
         "repeats": repeats,
     }
 
@@ -165,7 +170,6 @@ def transposed_case(ic, oc, size, kernel, padding, repeats):
         "x": int8(1, ic, size, size),
         "args": [0.02, 3, int8(oc, kernel * kernel * ic), None, scales, 1.5, -4, bias, *geometry, "relu"],
         "y_shape": [1, oc, out, out],
-        "software_plan": False,
         "repeats": repeats,
     }
 

@@ -1,5 +1,6 @@
 """Graph to plan: layouts, lifetimes, buffers, grids and limits. Pure Python, no GPU."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -226,11 +227,8 @@ def _bound_alike(steps: Sequence[Step]) -> tuple[Step, ...]:
     alike = []
     for step in steps:
         named = {b.name: slot for b, slot in zip(wgsl.kernel(step.kernel).bindings, step.slots, strict=True)}
-        more = {
-            n
-            for n in every[step.kernel, step.constants]
-            if [s.buffer for s in named.values()].count(named[n].buffer) == 1
-        }
+        uses = Counter(slot.buffer for slot in named.values())
+        more = {n for n in every[step.kernel, step.constants] if uses[named[n].buffer] == 1}
         alike.append(step._replace(writable=tuple(n for n in named if n in more or n in step.writable)))
     return tuple(alike)
 

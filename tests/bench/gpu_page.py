@@ -6,6 +6,7 @@ Each figure is the median of batches (`gpu.Loaded.device_ms`), after the card wa
 import io
 import json
 import time
+from contextlib import contextmanager
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -31,16 +32,19 @@ async def main(query: str) -> str:
     return json.dumps(found)
 
 
-async def single(name: str, x, args, out) -> "webq8.Program":
-    """A program of one call; its output has shape `out[0]` and dtype `out[1]`."""
-    values = [Tensor(tuple(x.shape), str(x.dtype))]
-    for v in args:
-        if isinstance(v, np.ndarray):
-            v = Tensor(tuple(v.shape), str(v.dtype), memoryview(v.tobytes()))
-        values.append(v)
-    values.append(Tensor(*out))
-    call = Call(name, tuple(range(len(values))), name)
-    graph = Graph(tuple(values), (call,), (0,), (len(values) - 1,))
+async def chained(name: str, x, layers, out) -> "webq8.Program":
+    """A program of calls of one op, each with arguments of its own and the result of the call before, of shape `out[0]`
+    and dtype `out[1]`."""
+    values: list[object] = [Tensor(tuple(x.shape), str(x.dtype))]
+    calls: list[Call] = []
+    for args in layers:
+        first, source = len(values), len(values) - 1
+        for v in args:
+            constant = isinstance(v, np.ndarray)
+            values.append(Tensor(tuple(v.shape), str(v.dtype), memoryview(v.tobytes())) if constant else v)
+        values.append(Tensor(*out))
+        calls.append(Call(name, (source, *range(first, len(values))), f"call {len(calls)}"))
+    graph = Graph(tuple(values), tuple(calls), (0,), (len(values) - 1,))
     return await compile_program(Program({"forward": Method("forward", graph)}), name)
 
 
@@ -109,22 +113,37 @@ async def correctness():
     return await compare(CASES)
 
 
+async def tile_names() -> list[str]:
+    """The tiles that this GPU has kernels for."""
+    has_matrix = (await gpu.device()).limits.int8_matrix
+    return [name for name in tuning.TILES if has_matrix or not name.startswith("matrix")]
+
+
+@contextmanager
+def by_tile(name: str):
+    """Has matrix products take one tile, whatever the rules say."""
+    rules, tuning.tile = tuning.tile, lambda *_: tuning.TILES[name]
+    try:
+        yield
+    finally:
+        tuning.tile = rules
+
+
 async def tiles():
     """Every matrix product and convolution by each tile that this GPU has."""
     from cases import CASES
 
-    has_matrix, rules, found = (await gpu.device()).limits.int8_matrix, tuning.tile, {}
+    found = {}
     cases = [c for c in CASES if c.op.startswith(("q8ta_linear", "q8ta_conv2d")) and c.op != "q8ta_conv2d_dw"]
-    for name in tuning.TILES:
-        if has_matrix or not name.startswith("matrix"):
-            tuning.tile = lambda *_, name=name: tuning.TILES[name]
+    for name in await tile_names():
+        with by_tile(name):
             found[name] = await compare(cases)
-    tuning.tile = rules
     return found
 
 
 async def timed(name, problem):
-    program = await single(name, *problem)
+    x, args, out = problem
+    program = await chained(name, x, [args], out)
     steps = program._plans["forward"].steps
     # inputs and outputs of a program are row-major; within a network no change of layout is needed
     kept = [i for i, step in enumerate(steps) if step.kernel != "relayout"]
@@ -144,17 +163,16 @@ def keep(replay, steps, kept) -> None:
 
 async def linears():
     rows = {}
-    for m, n, k in ((4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 4864, 896), (1000, 1003, 1001)):
-        ms, kernels = await timed("et_vk.q8ta_linear.default", linear(m, n, k))
-        rows[f"{m}x{n}x{k}"] = {"ms": ms, "TOPS": 2e-9 * m * n * k / ms, "kernels": kernels}
-    rules = tuning.tile
-    tuning.tile = lambda *_: tuning.TILES["large"]
-    for n in (4096, 2048, 1024):
-        ms, kernels = await timed("et_vk.q8ta_linear.default", linear(n, n, n))
-        rows[f"{n}³ by packed dot products"] = {"ms": ms, "TOPS": 2e-9 * n**3 / ms, "kernels": kernels}
-    ms, kernels = await timed("et_vk.q8ta_linear.default", linear(512, 4864, 896))
-    rows["512x4864x896 by packed dot products"] = {"ms": ms, "TOPS": 2e-9 * 512 * 4864 * 896 / ms, "kernels": kernels}
-    tuning.tile = rules
+
+    async def measure(note: str, *problems) -> None:
+        for m, n, k in problems:
+            ms, kernels = await timed("et_vk.q8ta_linear.default", linear(m, n, k))
+            rows[f"{m}x{n}x{k}{note}"] = {"ms": ms, "TOPS": 2e-9 * m * n * k / ms, "kernels": kernels}
+
+    problems = ((4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 4864, 896))
+    await measure("", *problems, (1000, 1003, 1001))
+    with by_tile("large"):
+        await measure(" by packed dot products", *problems)
     for sets in (1, 2, 6):
         rows[f"gemv 8192x8192, {sets} weights in turn"] = await gemv(8192, sets)
     return rows
@@ -162,24 +180,9 @@ async def linears():
 
 async def gemv(n: int, sets: int):
     """A chain of layers with weights of their own: no cache holds them."""
-    x, args, out = linear(1, n, n)
-    values: list[object] = [Tensor(x.shape, "int8")]
-    calls: list[Call] = []
-    source = 0
-    for _ in range(sets):
-        weight = np.roll(args[2], len(calls) + 1)
-        given = (*args[:2], weight, *args[3:])
-        ids = [source]
-        for v in given:
-            if isinstance(v, np.ndarray):
-                v = Tensor(tuple(v.shape), str(v.dtype), memoryview(v.tobytes()))
-            ids.append(len(values))
-            values.append(v)
-        source = len(values)
-        values.append(Tensor(*out))
-        calls.append(Call("et_vk.q8ta_linear_gemv.default", (*ids, source), f"layer {len(calls)}"))
-    graph = Graph(tuple(values), tuple(calls), (0,), (source,))
-    program = await compile_program(Program({"forward": Method("forward", graph)}), "gemv")
+    x, (scale, zero_point, weight, *rest), out = linear(1, n, n)
+    layers = [(scale, zero_point, np.roll(weight, i), *rest) for i in range(sets)]
+    program = await chained("et_vk.q8ta_linear_gemv.default", x, layers, out)
     steps = program._plans["forward"].steps
     ms = await program._loaded.device_ms("forward") / len(steps)
     program.close()
@@ -188,22 +191,19 @@ async def gemv(n: int, sets: int):
 
 async def sweep():
     """Every tile for many problems: what tuning.py was written from."""
-    has_matrix, rules, rows = (await gpu.device()).limits.int8_matrix, tuning.tile, {}
+    rows, limits = {}, (await gpu.device()).limits
     problems = (
         (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 4864, 896), (392, 512, 4608), (49, 512, 4608),
         (196, 256, 2304), (784, 128, 1152), (3136, 64, 576), (12544, 96, 16), (3136, 24, 144), (784, 32, 144),
         (784, 192, 32), (196, 384, 64), (196, 96, 576), (49, 160, 960), (49, 960, 160), (49, 1280, 320), (8, 1000, 512),
     )  # fmt: skip
     for m, n, k in problems:
-        chosen, row = rules(m, n, k // 16, 1, (await gpu.device()).limits), {}
-        for name, tile in tuning.TILES.items():
-            if name.startswith("matrix") and not has_matrix:
-                continue
-            tuning.tile = lambda *_, tile=tile: tile
-            ms, _ = await timed("et_vk.q8ta_linear.default", linear(m, n, k))
-            row[name + (" (chosen)" if tile == chosen else "")] = round(ms * 1e3, 1)
+        chosen, row = tuning.tile(m, n, k // 16, 1, limits), {}
+        for name in await tile_names():
+            with by_tile(name):
+                ms, _ = await timed("et_vk.q8ta_linear.default", linear(m, n, k))
+            row[name + (" (chosen)" if tuning.TILES[name] == chosen else "")] = round(ms * 1e3, 1)
         rows[f"{m}x{n}x{k}, us"] = row
-    tuning.tile = rules
     return rows
 
 
@@ -228,12 +228,10 @@ async def convs():
             "kernels": kernels,
         }
     for kernel in (2, 3):
-        problem, by_tile, rules = transposed(8, 64, 32, 64, kernel), {}, tuning.tile
-        for name, tile in tuning.TILES.items():
-            if not name.startswith("matrix") or (await gpu.device()).limits.int8_matrix:
-                tuning.tile = lambda *_, tile=tile: tile
-                by_tile[name] = (await timed("et_vk.q8ta_conv2d_transposed.default", problem))[0]
-        tuning.tile = rules
+        problem, each = transposed(8, 64, 32, 64, kernel), {}
+        for name in await tile_names():
+            with by_tile(name):
+                each[name] = (await timed("et_vk.q8ta_conv2d_transposed.default", problem))[0]
         ms, kernels = await timed("et_vk.q8ta_conv2d_transposed.default", problem)
         m, k = 8 * 64 * 64, 64 * kernel * kernel
         flat, _ = await timed("et_vk.q8ta_linear.default", linear(m, 32, k))
@@ -243,7 +241,7 @@ async def convs():
             "TOPS": tops,
             "of linear": flat / ms,
             "kernels": kernels,
-            "ms by tile": by_tile,
+            "ms by tile": each,
         }
     for stride in (1, 2):
         n = 112

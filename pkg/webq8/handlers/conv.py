@@ -114,24 +114,35 @@ def _operations(a: Args, transposed: bool = False) -> int:
     return int(2 * pixels * a.OC * a.R)
 
 
-def _params(a: Args) -> dict[str, Param]:
-    (kh, kw), (sh, sw), (ph, pw), (dh, dw) = a.kernel, a.stride, a.padding, a.dilation
+def _maps(a: Args) -> dict[str, Param]:
     return {
-        "n_words": cdiv(a.OC, 4),
         "y_height": a.OH,
         "y_width": a.OW,
-        "y_channel_words": a.out.layout.padded // 4,
         "x_height": a.H,
         "x_width": a.W,
+        "pad_height": a.padding[0],
+        "pad_width": a.padding[1],
+    }
+
+
+def _steps(a: Args) -> dict[str, Param]:
+    return {
+        "kernel_width": a.kernel[1],
+        "stride_height": a.stride[0],
+        "stride_width": a.stride[1],
+        "dilation_height": a.dilation[0],
+        "dilation_width": a.dilation[1],
+    }
+
+
+def _params(a: Args) -> dict[str, Param]:
+    return {
+        "n_words": cdiv(a.OC, 4),
+        "y_channel_words": a.out.layout.padded // 4,
         "x_channel_words": a.x.layout.padded // 4,
-        "kernel_height": kh,
-        "kernel_width": kw,
-        "stride_height": sh,
-        "stride_width": sw,
-        "pad_height": ph,
-        "pad_width": pw,
-        "dilation_height": dh,
-        "dilation_width": dw,
+        "kernel_height": a.kernel[0],
+        **_maps(a),
+        **_steps(a),
         **epilogue_params(a),
     }
 
@@ -160,15 +171,14 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
         yield _direct(a)
     else:
         taps, stride = a.kernel[0] * a.kernel[1], a.weight.shape[1]
-        row, padded_row = taps * k_bytes, round_up(taps * k_bytes, 16)
-        runs = pack_rows(a.weight.data, a.OC, stride, taps, a.IC, k_bytes)
+        row = round_up(taps * k_bytes, 16)
         yield gemm(
             a,
-            pack_rows(memoryview(runs.data), a.OC, row, 1, row, padded_row),
+            pack_rows(a.weight.data, a.OC, stride, taps, a.IC, k_bytes, row),
             int32s(row_sums(a.weight.data, a.OC, stride, 1, a.R), round_up(a.OC, 4)),
             rows=a.N * a.OH * a.OW,
             columns=a.OC,
-            steps=padded_row // 16,
+            steps=row // 16,
             operations=_operations(a),
             rows_are=CONVOLUTION,
             pixel_words=min(k_bytes // 4, 4),
@@ -178,9 +188,9 @@ def conv2d(a: Args) -> Iterator[Dispatch]:
 
 def _gathered(a: Args, rows_height: int, rows_width: int) -> dict[str, Param]:
     """What wgsl/gemm_io.wgsl gathers rows by."""
-    kept = ("kernel_width", "stride_", "pad_", "dilation_", "x_height", "x_width", "y_height", "y_width")
-    geometry = {name: value for name, value in _params(a).items() if name.startswith(kept)}
-    return geometry | {
+    return {
+        **_maps(a),
+        **_steps(a),
         "rows_height": rows_height,
         "rows_width": rows_width,
         "channel_steps": max(1, a.x.layout.padded // 16),
@@ -253,12 +263,11 @@ def _depthwise_3x3(a: Args, bind: Mapping[str, int | Const]) -> Dispatch:
     band_rows = band(a.OH, a.N * strips * words)
     bands = cdiv(a.OH, band_rows)
     threads = a.N * bands * strips * words
-    geometry = ("y_height", "y_width", "x_height", "x_width", "pad_height", "pad_width")
     return Dispatch(
         "conv2d_depthwise_3x3",
         bind,
         {
-            **{name: value for name, value in _params(a).items() if name in geometry},
+            **_maps(a),
             **epilogue_params(a),
             "threads": threads,
             "stride": a.stride[0],

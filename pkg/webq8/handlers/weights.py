@@ -1,6 +1,7 @@
 """Constant weights, packed once at load for the kernels that read them."""
 
 from array import array
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from webq8.dtypes import cdiv, round_up
@@ -31,15 +32,24 @@ def sums_by_tap(sums: "array[int]", rows: int, taps: int, padded: int) -> Const:
     return Const(b"".join((sums[tap::taps] + array("i", [0] * (padded - rows))).tobytes() for tap in range(taps)))
 
 
-def pack_rows(data: memoryview, rows: int, stride: int, parts: int, length: int, padded: int) -> Const:
-    """Rows of `parts` runs of `length` bytes, each run padded; rows padded to a multiple of 4 of them."""
-    runs: list[bytes | memoryview]
-    if length == padded:
-        runs = [data[n * stride : n * stride + parts * length] for n in range(rows)]
-    else:
-        starts = (n * stride + p * length for n in range(rows) for p in range(parts))
-        runs = [bytes(data[at : at + length]).ljust(padded, b"\0") for at in starts]
-    return Const(b"".join(runs).ljust(round_up(rows, 4) * parts * padded, b"\0"))
+def pack_rows(
+    data: memoryview, rows: int, stride: int, parts: int, length: int, padded: int, row_bytes: int = 0
+) -> Const:
+    """Rows of `parts` runs of `length` bytes, each run padded, and each row to `row_bytes`; rows padded to a multiple
+    of 4 of them."""
+    row = max(row_bytes, parts * padded)
+    gap = bytes(row - parts * padded)
+
+    def pieces() -> Iterator[bytes | memoryview]:
+        for start in (n * stride for n in range(rows)):
+            if length == padded:
+                yield data[start : start + parts * length]
+            else:
+                for at in (start + p * length for p in range(parts)):
+                    yield bytes(data[at : at + length]).ljust(padded, b"\0")
+            yield gap
+
+    return Const(b"".join(pieces()).ljust(round_up(rows, 4) * row, b"\0"))
 
 
 def pack_phases(

@@ -1,5 +1,7 @@
 // y = f(a, b) element by element, both broadcast; one thread an element.
 
+// uses quotient
+
 const ADD = 0u;
 const MUL = 1u;
 const DIV = 2u;
@@ -9,10 +11,7 @@ const POW = 5u;
 const DIV_TRUNC = 6u;
 const DIV_FLOOR = 7u;
 
-const INFINITY_BITS = 0x7f800000u;
 const ONE_BITS = 0x3f800000u;
-const NAN_BITS = 0x7fc00000u;
-const SIGN_BIT = 0x80000000u;
 
 override function: u32 = ADD;
 override integer: bool = false;
@@ -85,42 +84,6 @@ fn power(v: f32, e: f32) -> u32 {
   return bitcast<u32>(r) | sign;
 }
 
-fn upper_half(v: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(v) & 0xfffff000u);
-}
-
-// v − q·w for a quotient q, exact: the products of halves of 12 bits are.
-fn residual(v: f32, q: f32, w: f32) -> f32 {
-  let q1 = upper_half(q);
-  let q0 = q - q1;
-  let w1 = upper_half(w);
-  let w0 = w - w1;
-  return (((v - q1 * w1) - q1 * w0) - q0 * w1) - q0 * w0;
-}
-
-// Division may be off by 2.5 units in the last place, which rounding to whole numbers would show.
-fn divide_trunc(v: f32, w: f32) -> f32 {
-  let q = v / w;
-  let correction = residual(v, q, w) / w;
-  return trunc(select(q, q + correction, abs(correction) < 1.0));
-}
-
-fn divide_floor(v: f32, w: f32) -> u32 {
-  if (is_nan(v) || is_nan(w) || (is_infinite(v) && w != 0.0)) {
-    return NAN_BITS;
-  }
-  let q = v / w;
-  let nearest = round(q);
-  var n = floor(q);
-  if (abs(q) < 0.5) {
-    n = select(0.0, -1.0, v != 0.0 && (v < 0.0) != (w < 0.0));
-  } else if (abs(q - nearest) <= abs(q) * 1e-6) {
-    let r = residual(v, nearest, w);
-    n = nearest - select(0.0, 1.0, r != 0.0 && (r < 0.0) != (w < 0.0));
-  }
-  return bitcast<u32>(n);
-}
-
 fn apply(v: f32, w: f32) -> u32 {
   switch function {
     case ADD: {
@@ -142,10 +105,10 @@ fn apply(v: f32, w: f32) -> u32 {
       return power(v, w);
     }
     case DIV_TRUNC: {
-      return bitcast<u32>(divide_trunc(v, w));
+      return quotient_trunc(bitcast<u32>(v), bitcast<u32>(w));
     }
     case DIV_FLOOR: {
-      return divide_floor(v, w);
+      return quotient_floor(bitcast<u32>(v), bitcast<u32>(w));
     }
     default: {
       return 0u;

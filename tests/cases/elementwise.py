@@ -133,6 +133,19 @@ _PAIRS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
 )
 
 
+def _any_bits(rng: np.random.Generator, count: int) -> np.ndarray:
+    """float32 of every exponent, subnormal ones among them."""
+    return rng.integers(0, 2**32, count, np.uint32).view(np.float32)
+
+
+def _near_whole(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Numerators within two units in the last place of multiples: what an inexact division rounds to another number."""
+    denominators = np.concatenate([float32(rng, 2003), rng.uniform(1e-41, 1e-37, 199)]).astype(np.float32)
+    near = denominators * rng.integers(-(2**14), 2**14, denominators.size).astype(np.float32)
+    steps = np.arange(-2, 3, dtype=np.int32)[:, None]
+    return (near.view(np.int32) + steps).view(np.float32), denominators
+
+
 def _binary() -> Iterator[Case]:
     tolerance = {"div": (4e-7, 0.0), "pow": (2e-5, 0.0)}
 
@@ -169,6 +182,8 @@ def _binary() -> Iterator[Case]:
         yield Case("div", f"{mode}-random", lambda rng, m=mode: (float32(rng, 7, 503) * 9, float32(rng, 503), m))
         far = (2.0 ** np.arange(-60, 60, 7) * 1.3).astype(np.float32)
         yield Case("div", f"{mode}-far", lambda _, m=mode, x=far: (x[:, None], np.concatenate([x, -x]), m))
+        yield Case("div", f"{mode}-near-whole", lambda rng, m=mode: (*_near_whole(rng), m))
+        yield Case("div", f"{mode}-bits", lambda rng, m=mode: (_any_bits(rng, 997)[:, None], _any_bits(rng, 31), m))
         yield Case("div", f"{mode}-special", lambda _, m=mode: (special[:, None], special, m))
         yield Case("div", f"{mode}-int32", lambda _, m=mode: (_INTS[:, None], _INTS[1:], m))
     powers = np.array([0, 1, 2, 3, -1, -2, 7, 0.5, -0.5, 2.5, 0.3, -1.7, 63, 101], np.float32)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from webq8.ops import Tensor, tensor
     from webq8.profiling import Profile
 
+__version__ = "0.1.0"
 __all__ = ["MethodSpec", "Profile", "Program", "Tensor", "TensorSpec", "errors", "inspect", "load", "ops", "tensor"]
 
 # name -> its module, imported on first use: pages compile what they import, and a model's first answer needs none of it

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, get_args
 
 import numpy as np
 
-from webq8 import assets, inspect
+from webq8 import __version__, assets, inspect
 from webq8.bytecode import compile_wheels
 from webq8.chrome import Gpu, find_chrome, install_chrome
 from webq8.errors import FormatError, HostError, InputError, LimitError, NoAdapter, Unsupported, Webq8Error
@@ -65,6 +65,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="webq8", description="Runs int8-quantized ExecuTorch models on the GPU inside a web page.")
+    parser.add_argument("--version", action="version", version=f"webq8 {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run a model in headless Chromium and print one JSON line")

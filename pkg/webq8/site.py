@@ -45,7 +45,7 @@ PYODIDES = {
 DEFAULT_PYODIDE = "0.27.7"
 
 # Modules that only desktop Python uses; the rest of the package is what runs in a page.
-DESKTOP_ONLY = {"assets.json", "assets.py", "bytecode.py", "chrome.py", "cli.py", "host.py", "site.py", "testing.py"}
+DESKTOP_ONLY = {"assets.json", "assets.py", "bytecode.py", "chrome.py", "cli.py", "host.py", "site.py"}
 
 CONTENT_TYPES = {
     ".css": "text/css",

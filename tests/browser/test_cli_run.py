@@ -125,22 +125,3 @@ def test_software_adapter_is_no_hardware(tmp_path: Path) -> None:
     chrome.chmod(0o755)
     run = Run(tmp_path, CLASSIFIER, [DIGIT], "--chrome", chrome, "--gpu", "hardware")
     run.check_failed(3, "no hardware adapter")
-
-
-def test_pytest_plugin(tmp_path: Path) -> None:
-    """A user's test file, run by a pytest of its own: passes, names the adapter, and fails without a browser."""
-    (tmp_path / "test_user.py").write_text(
-        "async def classify(model):\n"
-        "    program = await webq8.load(model)\n"
-        "    return list(program.methods)\n"
-        "def test_user(webq8_page):\n"
-        f"    assert 'forward' in webq8_page.call(classify, open({str(CLASSIFIER)!r}, 'rb').read())\n"
-    )
-    pytest_command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", tmp_path]
-    passed = subprocess.run(pytest_command, capture_output=True, text=True)
-    assert passed.returncode == 0, passed.stdout
-    assert "webq8: ran on google swiftshader" in passed.stdout
-    failed = subprocess.run([*pytest_command, "--webq8-chrome=absent"], capture_output=True, text=True)
-    assert failed.returncode == 1
-    assert "there is no program 'absent' to use as Chrome" in failed.stdout
-    assert "skipped" not in failed.stdout

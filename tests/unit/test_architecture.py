@@ -39,7 +39,6 @@ LAYERS = [
     "chrome",
     "host",
     "bytecode",
-    "testing",
     "cli",
 ]
 

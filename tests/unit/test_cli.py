@@ -1,5 +1,6 @@
 """The command line, as far as it needs no browser: exit statuses, messages, files."""
 
+import importlib.metadata
 import json
 import shutil
 import signal
@@ -174,6 +175,13 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
         run("--help")
     assert caught.value.code == 0
     assert "inspect" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run("--version")
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"webq8 {importlib.metadata.version('webq8')}\n"
 
 
 def test_setup_finds_everything(capsys: pytest.CaptureFixture[str]) -> None:

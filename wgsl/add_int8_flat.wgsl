@@ -24,11 +24,11 @@ fn add(p: u32, q: u32) -> u32 {
   return pack(rounded(v * params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max));
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(128)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
 ) {
-  let i = flat_workgroup(id, grid) * 256u + local;
+  let i = flat_workgroup(id, grid) * 128u + local;
   if (i < params.groups) {
     let p = a[i];
     let q = b[i];

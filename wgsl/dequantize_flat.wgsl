@@ -10,11 +10,11 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<f32>>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(128)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
 ) {
-  let i = flat_workgroup(id, grid) * 256u + local;
+  let i = flat_workgroup(id, grid) * 128u + local;
   if (i < params.words) {
     y[i] = vec4<f32>(unpack(x[i]) - params.zero_point) * params.scale;
   }

@@ -19,11 +19,11 @@ fn quantize(bits: vec4<u32>) -> u32 {
   return pack(select(bounded, vec4<i32>(params.zero_point), nan));
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(128)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
 ) {
-  let i = flat_workgroup(id, grid) * 256u + local;
+  let i = flat_workgroup(id, grid) * 128u + local;
   if (i < params.groups) {
     y[i] = vec4<u32>(quantize(x[4u * i]), quantize(x[4u * i + 1u]), quantize(x[4u * i + 2u]), quantize(x[4u * i + 3u]));
   }

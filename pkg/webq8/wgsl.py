@@ -23,7 +23,7 @@ _WORKGROUP = re.compile(r"@workgroup_size\((\d+)\)")
 _CODES = {"u32": "I", "i32": "i", "f32": "f"}
 _USES = re.compile(r"^// uses (\w+)\n", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^(?:enable|requires|diagnostic\().*\n", re.MULTILINE)
-_SHARED = ("prelude", "dot4_packed", "dot4_plain", "gemm_io", "quotient")
+_SHARED = ("prelude", "dot4_packed", "dot4_plain", "gemm_io", "gemm_groups", "quotient")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
-"""Reflection of wgsl/*.wgsl and packing by name."""
+"""Reflection of wgsl/*.wgsl, packing by name, and what every browser's compiler and the weakest devices take."""
 
+import re
 import struct
 
 import pytest
@@ -13,8 +14,53 @@ def test_reflection(name: str) -> None:
     assert [b.index for b in kernel.bindings] == list(range(len(kernel.bindings)))
     assert [b.type for b in kernel.bindings].count("uniform") == 1
     assert kernel.bindings[-1].name == "params"
-    assert kernel.workgroup_size in (32, 64, 128, 256)
     assert "@compute" in wgsl.module_source(name, packed_dot=True)
+
+
+@pytest.mark.parametrize("name", wgsl.kernel_names())
+def test_limits_of_compatibility_devices(name: str) -> None:
+    """WebGPU's limits for `featureLevel: "compatibility"`, which are those of core devices or below."""
+    kernel = wgsl.kernel(name)
+    assert kernel.workgroup_size <= 128  # maxComputeInvocationsPerWorkgroup
+    assert len(kernel.bindings) - 1 <= 8  # maxStorageBuffersPerShaderStage
+    params = sum(16 * f.vectors or 4 for f in kernel.params.values())
+    assert params + 16 * len(kernel.params) <= 2**14  # maxUniformBufferBindingSize
+
+
+def overrides_in_workgroup_arrays(source: str) -> list[str]:
+    """Workgroup variables whose type has an override in it, whatever constants and aliases it goes through."""
+    named = re.findall(r"(?:const|override|alias)\s+(\w+)[^=;]*=([^;]*);|struct\s+(\w+)\s*\{([^}]*)\}", source)
+    definitions = {a or c: b or d for a, b, c, d in named}
+    overrides = set(re.findall(r"override\s+(\w+)", source))
+
+    def reached(text: str) -> set[str]:
+        found, new = set[str](), set(re.findall(r"\w+", text))
+        while new := new - found:
+            found |= new
+            new = {word for name in new for word in re.findall(r"\w+", definitions.get(name, ""))}
+        return found
+
+    variables = re.findall(r"var<workgroup>\s*(\w+)\s*:([^;]*);", source)
+    return [name for name, kind in variables if reached(kind) & overrides]
+
+
+@pytest.mark.parametrize("name", wgsl.kernel_names())
+def test_no_override_in_a_workgroup_array(name: str) -> None:
+    """Firefox's compiler may die of one, and Safari's does not put in its value."""
+    source = re.sub(r"//.*", "", wgsl.module_source(name, packed_dot=True))
+    assert overrides_in_workgroup_arrays(source) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "override n: u32 = 4u; var<workgroup> a: array<u32, n>;",
+        "override n = 4u; const m = 2u * n; var<workgroup> a: array<array<u32, 3>, m + 1u>;",
+        "override n = 4u; alias Row = array<u32, n>; struct Tile { rows: Row } var<workgroup> a: Tile;",
+    ],
+)
+def test_overrides_in_workgroup_arrays_are_found(source: str) -> None:
+    assert overrides_in_workgroup_arrays(source) == ["a"]
 
 
 def test_sources_differ_by_language_feature_only() -> None:

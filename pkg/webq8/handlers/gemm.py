@@ -83,7 +83,6 @@ def gemm(
             "phase_columns": strides[1],
             "tap_rows": kernel[0],
             "tap_columns": kernel[1],
-            **tile.constants,
         },
         operations=operations,
     )

@@ -1,7 +1,6 @@
 """Which kernel a matrix product gets on a GPU: rules from measurements (tests/bench/README.md), all in this file."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from webq8.dtypes import cdiv
 from webq8.ir import Limits
@@ -11,28 +10,23 @@ __all__ = ["TILES", "Tile", "band", "tile"]
 
 @dataclass(frozen=True)
 class Tile:
-    """A kernel of wgsl/gemm*.wgsl, the results that a workgroup of it makes, and its overrides."""
+    """A kernel of wgsl/gemm*.wgsl, and the results that a workgroup of it makes."""
 
     kernel: str
     rows: int
     columns: int
-    constants: Mapping[str, int] = field(default_factory=dict)
 
     def count(self, rows: int, columns: int) -> int:
         return cdiv(rows, self.rows) * cdiv(columns, self.columns)
-
-
-def _small(rows: int, columns: int) -> Tile:
-    return Tile("gemm_small", rows, columns, {"tile_rows": rows, "tile_columns": columns})
 
 
 TILES = {
     "matrix": Tile("gemm_matrix", 128, 128),
     "matrix_64": Tile("gemm_matrix_64", 64, 64),
     "large": Tile("gemm", 128, 64),
-    "small": _small(32, 32),
-    "narrow": _small(16, 32),
-    "deep": _small(16, 16),
+    "small": Tile("gemm_small", 32, 32),
+    "narrow": Tile("gemm_narrow", 16, 32),
+    "deep": Tile("gemm_deep", 16, 16),
 }
 # Workgroup memory of the kernels by subgroup matrices; the others stay within WebGPU's default.
 _MATRIX_BYTES = 24 * 1024

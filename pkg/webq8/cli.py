@@ -22,7 +22,17 @@ import numpy as np
 from webq8 import __version__, assets, inspect
 from webq8.bytecode import compile_wheels
 from webq8.chrome import Gpu, find_chrome, install_chrome
-from webq8.errors import FormatError, HostError, InputError, LimitError, NoAdapter, Unsupported, Webq8Error
+from webq8.errors import (
+    FormatError,
+    HostError,
+    InputError,
+    LimitError,
+    NoAdapter,
+    Problem,
+    Unsupported,
+    Webq8Error,
+    plain,
+)
 from webq8.handlers import listing
 from webq8.host import Browser
 from webq8.paths import replacing
@@ -234,13 +244,11 @@ def _as_text(model: Path, methods: Mapping[str, Any]) -> str:
     lines = [str(model)]
     for name, method in methods.items():
         takes, gives = (", ".join(map(_spec, method[key])) or "nothing" for key in ("inputs", "outputs"))
-        lines += ["", f"{name}: {takes} -> {gives}"]
-        lines += [f"  {count:4} x {op}" for op, count in sorted(method["ops"].items())]
+        lines += ["", f"{plain(name)}: {takes} -> {gives}"]
+        lines += [f"  {count:4} x {plain(op)}" for op, count in sorted(method["ops"].items())]
         if method["unsupported"]:
             lines += ["  cannot run:"]
-            lines += [
-                f"    {' '.join(filter(None, (p['node'], p['op'])))}: {p['reason']}" for p in method["unsupported"]
-            ]
+            lines += [f"    {Problem(p['node'], p['op'], p['reason'])}" for p in method["unsupported"]]
         else:
             changes = f"{method['relayouts']} of them to change a layout"
             lines += [

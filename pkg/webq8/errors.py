@@ -14,7 +14,7 @@ Webq8Error
 └── HostError        desktop side: no Chromium, no runtime files, or the page did not answer
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 __all__ = [
@@ -31,8 +31,15 @@ __all__ = [
     "ShaderError",
     "Unsupported",
     "Webq8Error",
+    "plain",
     "raise_problems",
+    "shown",
 ]
+
+_LONGEST_TEXT = 100  # characters of a name or value in a message
+_MOST_ITEMS = 8  # of a list in a message
+_MOST_DIGITS = 40  # of a number in a message
+_MOST_LINES = 20  # of a message that lists problems
 
 
 class Webq8Error(Exception):
@@ -83,9 +90,29 @@ class HostError(Webq8Error, RuntimeError):
     """The desktop side failed: no Chromium, no runtime files, or the page did not answer."""
 
 
+def plain(text: str, longest: int = _LONGEST_TEXT) -> str:
+    """Text out of a file, for a message: on one line, not too long, nothing in it that a terminal obeys."""
+    cut = text if len(text) <= longest else text[: longest - 1] + "…"
+    return cut if cut.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)
+
+
+def shown(value: object) -> str:
+    """A value out of a file or of a caller, for a message: as Python writes it, cut where it is long."""
+    if isinstance(value, str):
+        return f"'{plain(value)}'"
+    if isinstance(value, int) and abs(value) >= 10**_MOST_DIGITS:
+        return f"a number of some {int(value.bit_length() * 0.30103) + 1} digits"
+    if isinstance(value, tuple | list):
+        items = [shown(v) for v in value[:_MOST_ITEMS]]
+        more = len(value) - len(items)
+        return f"[{', '.join(items + [f'… {more} more'] * (more > 0))}]"
+    return plain(repr(value))
+
+
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a call of a graph; `kind` is the exception it leads to."""
+    """One thing wrong with a call of a graph; `kind` is the exception it leads to. Without a node, it is wrong with
+    the whole method, and says all there is to say of it."""
 
     node: str
     op: str
@@ -93,7 +120,7 @@ class Problem:
     kind: type[Webq8Error] = Unsupported
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (self.node, self.op, self.reason) if part)
+        return ": ".join(part for part in (self.node, plain(self.op), self.reason) if part)
 
 
 def raise_problems(what: str, problems: Sequence[Problem]) -> None:
@@ -105,7 +132,23 @@ def raise_problems(what: str, problems: Sequence[Problem]) -> None:
         return
     kinds = [p.kind for p in problems]
     kind = next((k for k in (FormatError, InputError, LimitError) if k in kinds), kinds[0])
-    lines = [str(p) for p in problems]
+    lines = list(_grouped(problems))
     if len(lines) == 1:
         raise kind(f"{what}: {lines[0]}")
-    raise kind(f"{what}: {len(lines)} problems:\n" + "\n".join(f"  - {line}" for line in lines))
+    more = len(lines) - _MOST_LINES
+    lines = lines[:_MOST_LINES] + [f"… and {more} more of other kinds"] * (more > 0)
+    raise kind(f"{what}: {len(problems)} problems:\n" + "\n".join(f"  - {line}" for line in lines))
+
+
+def _grouped(problems: Sequence[Problem]) -> Iterable[str]:
+    """A line for each problem; those that say the same of several nodes share one."""
+    nodes: dict[tuple[str, str], list[str]] = {}
+    for p in problems:
+        nodes.setdefault((p.op, p.reason), []).append(p.node)
+    for (op, reason), at in nodes.items():
+        if len(at) == 1 or not any(at):
+            yield str(Problem(at[0], op, reason))
+        else:
+            few = at if len(at) <= 3 else at[:2]
+            more = f", and {len(at) - len(few)} more" if len(few) < len(at) else ""
+            yield f"{len(at)} × {Problem('', op, reason)} ({'; '.join(few)}{more})"

@@ -78,7 +78,10 @@ class Method(NamedTuple):
 
 
 class Program(NamedTuple):
+    """`size`: bytes of the file that it was read from, None where there was no file."""
+
     methods: Mapping[str, Method]
+    size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -172,4 +175,4 @@ class ProgramPlan:
     """The plans of a program's methods and the constants they share, in as few buffers as the device allows."""
 
     plans: Mapping[str, Plan]
-    constants: tuple[bytes, ...] = field(repr=False)
+    constants: tuple[bytes | bytearray, ...] = field(repr=False)

@@ -6,11 +6,12 @@ from dataclasses import replace
 from itertools import count
 
 from webq8 import wgsl
-from webq8.dtypes import cdiv, round_up
+from webq8.budget import Budget
+from webq8.dtypes import ITEMSIZE, cdiv, numel, round_up
 from webq8.errors import FormatError, LimitError, Problem, raise_problems
 from webq8.handlers import REGISTRY
 from webq8.handlers.quant import relayout
-from webq8.handlers.registry import Arg, Given, Op, TensorArg, TensorList, arguments, bind
+from webq8.handlers.registry import Arg, BadArg, Given, Op, TensorArg, TensorList, arguments, bind, got
 from webq8.ir import (
     Alias,
     Call,
@@ -28,36 +29,72 @@ from webq8.ir import (
 )
 from webq8.layout import LayoutName, default_layout, layout, nbytes
 from webq8.memory import ALIGNMENT, Span, largest_sum, share
-from webq8.rewrite import reads, simplify, writes
+from webq8.rewrite import drop_dead_calls, reads, writes
 from webq8.submits import submit_ends
 
 __all__ = ["check_method", "fold_grid", "plan_program"]
 
+_MOST_IN_MEMORY = 2**29  # bytes of a tensor in a page's or a process' own memory
+_MOST_LIVE = 2**36  # bytes of tensors at one time; no GPU has more
 
-def check_method(method: Method, what: str) -> Graph:
-    """A method's simplified graph, ready to be rewritten; raises one error that lists everything that cannot be run."""
-    graph, problems = find_problems(method)
+
+def check_method(method: Method, what: str, budget: Budget | None = None) -> Graph:
+    """A method's graph, whose every call is as its op declares, ready to be rewritten; raises one error that lists
+    everything that cannot be run."""
+    graph, problems = find_problems(method, budget or Budget(None, what))
     raise_problems(what, problems)
     return graph
 
 
-def find_problems(method: Method) -> tuple[Graph, list[Problem]]:
-    """A method's simplified graph, and everything that keeps it from running: what its reader, the registry and the
-    flow of data say."""
-    graph = simplify(method.graph)
-    problems = list(method.problems)
-    for call in graph.calls:
+def find_problems(method: Method, budget: Budget) -> tuple[Graph, list[Problem]]:
+    """A method's graph, and everything that keeps it from running: what its reader, the registry and the flow of data
+    say. Calls that fold have folded: what they compute may have to be a constant for those that follow."""
+    values, calls, problems = list(method.graph.values), list[Call](), list(method.problems)
+    if whole := [p for p in problems if not p.node]:
+        return method.graph, list(dict.fromkeys(whole))
+    for call in method.graph.calls:
         spec = REGISTRY.get(call.op)
         if spec is None:
             problems.append(Problem(call.node, call.op, "no such op in webq8"))
+            continue
+        given = arguments(values, call.args)
+        budget.work(*_weight(given))
+        args, found = bind(spec, given, call.node)
+        problems += found
+        if args and spec.fold and _can_fold(given):
+            budget.keep(numel(args.out.shape) * ITEMSIZE[args.out.tensor.dtype])
+            values[call.args[-1]] = spec.fold(args)
         else:
-            problems += bind(spec, arguments(graph.values, call.args), call.node)[1]
+            calls.append(call)
+    graph = method.graph._replace(values=tuple(values), calls=tuple(calls))
     # calls left out above would only make this complain about what they should have computed
-    return graph, problems or _data_flow_problems(graph)
+    problems = problems or _data_flow_problems(graph)
+    return (graph if problems else drop_dead_calls(graph)), problems
+
+
+def _weight(given: Sequence[Given]) -> tuple[int, int]:
+    """Bytes of constants and items of lists that a call is checked with."""
+    items = sum(len(value) for _, value in given if isinstance(value, tuple | str))
+    return sum(len(t.data) for t in _read_tensors(given) if t.data is not None), items
+
+
+def _read_tensors(given: Sequence[Given]) -> Iterator[Tensor]:
+    """The tensors among the arguments of a call, but for its output."""
+    for _, value in given[:-1]:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (v for pair in value if isinstance(pair, tuple) for v in pair[1:] if isinstance(v, Tensor))
+
+
+def _can_fold(given: Sequence[Given]) -> bool:
+    """Whether a call reads constants only, and its output is none yet."""
+    out = given[-1][1]
+    return isinstance(out, Tensor) and out.data is None and all(t.data is not None for t in _read_tensors(given))
 
 
 def _data_flow_problems(graph: Graph) -> list[Problem]:
-    problems: list[Problem] = []
+    problems = list(_input_problems(graph))
     known = {-1, *graph.inputs}  # −1 stands for None in lists
     known |= {i for i, v in enumerate(graph.values) if not isinstance(v, Tensor) or v.data is not None}
     for call in graph.calls:
@@ -72,12 +109,36 @@ def _data_flow_problems(graph: Graph) -> list[Problem]:
     return problems
 
 
-def plan_program(graphs: Mapping[str, Graph], limits: Limits, what: str = "program") -> ProgramPlan:
+def _input_problems(graph: Graph) -> Iterator[Problem]:
+    """A caller's data is written to one place, and over no constant."""
+    seen = set[int]()
+    for n, i in enumerate(graph.inputs):
+        value = graph.values[i]
+        if not isinstance(value, Tensor):
+            yield Problem(f"input {n}", "", f"{got(value)} is no tensor, and the file holds no value for it")
+        elif value.data is not None:
+            yield Problem(f"input {n}", "", f"value {i} is a constant as well", FormatError)
+        elif i in seen:
+            yield Problem(f"input {n}", "", f"value {i} is an earlier input as well", FormatError)
+        seen.add(i)
+
+
+def check_memory(graph: Graph, what: str) -> None:
+    """Refuses tensors that are too large for the reference, which has no device's limits to keep."""
+    for t in graph.values:
+        if isinstance(t, Tensor):
+            size = numel(t.shape) * ITEMSIZE[t.dtype]
+            check_limit(size, _MOST_IN_MEMORY, f"{what}: a tensor {t.dtype} {list(t.shape)}", 'device="cpu"')
+
+
+def plan_program(
+    graphs: Mapping[str, Graph], limits: Limits, what: str = "program", budget: Budget | None = None
+) -> ProgramPlan:
     """Plans the graphs of a program's methods, which `check_method` has passed, after rewriting.
 
     Raises LimitError where a buffer, a binding or a grid would exceed the device's limits.
     """
-    constants = _Constants(limits, what)
+    constants = _Constants(limits, what, budget or Budget(None, what))
     plans = {name: _Planner(graph, limits, constants, what).plan() for name, graph in graphs.items()}
     return ProgramPlan(plans, constants.buffers())
 
@@ -153,7 +214,7 @@ class _Planner:
             new = self._new(t, name)
             self.converted[i, name] = new
             if t.data is None:
-                self.dispatches.append(relayout(i, have, new, want, node))
+                self._add(relayout(i, have, new, want, node))
         return self.converted[i, name]
 
     def _plain_input(self, i: int) -> int:
@@ -163,7 +224,7 @@ class _Planner:
             return i
         new = self._new(t, "plain")
         self.converted[i, "plain"] = new
-        self.dispatches.append(relayout(new, layout(t.shape, "plain"), i, layout(t.shape, name), "inputs"))
+        self._add(relayout(new, layout(t.shape, "plain"), i, layout(t.shape, name), "inputs"))
         return new
 
     def _call(self, call: Call, spec: Op) -> None:
@@ -177,11 +238,18 @@ class _Planner:
         args, problems = bind(spec, values, call.node, self.layouts, clamp=call.clamp, limits=self.limits)
         raise_problems(self.what, problems)
         assert args is not None
-        for dispatch in spec.handler(args):
-            if isinstance(dispatch, Alias):
-                self.roots[dispatch.target] = self.root(dispatch.source)
-            else:
-                self.dispatches.append(replace(dispatch, node=call.node))
+        try:
+            for made in spec.handler(args):
+                if isinstance(made, Alias):
+                    self.roots[made.target] = self.root(made.source)
+                else:
+                    self._add(replace(made, node=call.node))
+        except BadArg as e:
+            raise_problems(self.what, [Problem(call.node, call.op, str(e), e.kind)])
+
+    def _add(self, dispatch: Dispatch) -> None:
+        self.constants.budget.work(sum(len(c.data) for c in dispatch.bind.values() if isinstance(c, Const)), 0, 1)
+        self.dispatches.append(dispatch)
 
     def root(self, i: int) -> int:
         """The tensor whose memory tensor `i` is."""
@@ -191,32 +259,39 @@ class _Planner:
 class _Constants:
     """Constant bytes of all methods, equal ones kept once, in as few read-only buffers as the limits allow."""
 
-    def __init__(self, limits: Limits, what: str) -> None:
-        self.limits, self.what = limits, what
-        self.arenas: list[list[bytes]] = []
-        self.end = 0  # of the last arena
-        self.known: dict[bytes, Slot] = {}
+    def __init__(self, limits: Limits, what: str, budget: Budget) -> None:
+        self.limits, self.what, self.budget = limits, what, budget
+        self.arenas: list[bytearray] = []
+        self.known: dict[int, list[Slot]] = {}  # by hash of what lies there
 
     def slot(self, data: bytes) -> Slot:
-        if data not in self.known:
-            size = round_up(max(len(data), 16), 16)
-            check_limit(size, self.limits.max_storage_buffer_binding_size, f"{self.what}: a constant")
-            if not self.arenas or self.end + round_up(size, ALIGNMENT) > self.limits.max_buffer_size:
-                self.arenas.append([])
-                self.end = 0
-            self.known[data] = Slot(-len(self.arenas), self.end, size)
-            taken = min(round_up(size, ALIGNMENT), self.limits.max_buffer_size)
-            self.arenas[-1] += (data, bytes(taken - len(data)))
-            self.end += taken
-        return self.known[data]
+        alike = self.known.setdefault(hash(data), [])
+        for slot in alike:
+            if self._holds(slot, data):
+                return slot
+        size = round_up(max(len(data), 16), 16)
+        check_limit(size, self.limits.max_storage_buffer_binding_size, f"{self.what}: a constant")
+        taken = min(round_up(size, ALIGNMENT), self.limits.max_buffer_size)
+        self.budget.keep(taken)
+        if not self.arenas or len(self.arenas[-1]) + taken > self.limits.max_buffer_size:
+            self.arenas.append(bytearray())
+        arena = self.arenas[-1]
+        alike.append(Slot(-len(self.arenas), len(arena), size))
+        arena += data
+        arena += bytes(taken - len(data))
+        return alike[-1]
 
-    def buffers(self) -> tuple[bytes, ...]:
-        return tuple(map(b"".join, self.arenas))
+    def _holds(self, slot: Slot, data: bytes) -> bool:
+        arena = memoryview(self.arenas[-slot.buffer - 1])
+        return slot.size == round_up(max(len(data), 16), 16) and arena[slot.offset :][: len(data)] == data
+
+    def buffers(self) -> tuple[bytes | bytearray, ...]:
+        return tuple(self.arenas)
 
 
-def check_limit(size: int, limit: int, what: str) -> None:
+def check_limit(size: int, limit: int, what: str, device: str = "this device") -> None:
     if size > limit:
-        raise LimitError(f"{what} needs {size:,} bytes; this device allows {limit:,}")
+        raise LimitError(f"{what} needs {size:,} bytes; {device} allows {limit:,}")
 
 
 def _bound_alike(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -277,8 +352,12 @@ class _Allocator:
             raise KeyError(
                 f"{d.kernel}.wgsl: bindings {sorted(names ^ d.bind.keys())} or overrides {d.constants} differ"
             )
-        slots = [self._ref(d.bind[b.name]) if b.name in names else self._params(k, d) for b in k.bindings]
-        grid = fold_grid(cdiv(d.threads, k.workgroup_size), self.p.limits.max_compute_workgroups_per_dimension)
+        workgroups, most = cdiv(d.threads, k.workgroup_size), self.p.limits.max_compute_workgroups_per_dimension
+        try:
+            params, grid = wgsl.pack_params(k, d.params), fold_grid(workgroups, most)
+        except LimitError as e:
+            raise LimitError(f"{self.p.what}: {d.node}: {e}") from None
+        slots = [self._ref(d.bind[b.name] if b.name in names else Const(params)) for b in k.bindings]
         slot_of = {b.name: slot for b, slot in zip(k.bindings, slots, strict=True)}
         written = {slot_of[name].buffer for name in k.written}
         writable = tuple(name for name, s in slot_of.items() if name not in k.written and s.buffer in written)
@@ -286,25 +365,25 @@ class _Allocator:
         constants = tuple(sorted(d.constants.items()))
         return Step(d.kernel, tuple(slots), constants, writable, grid, d.node, d.operations, nbytes)
 
-    def _params(self, k: wgsl.Kernel, d: Dispatch) -> Slot:
-        return self.p.constants.slot(wgsl.pack_params(k, d.params))
-
     def _ref(self, ref: int | Const) -> Slot:
         return self.p.constants.slot(ref.data) if isinstance(ref, Const) else self._slot(ref)
 
     def _slot(self, i: int) -> Slot:
         i = self.p.root(i)
-        t = self.p.tensors[i]
-        if t.data is None:
-            return self.slots[i]
-        packed = layout(t.shape, self.p.layouts[i]).pack(t.data) if t.dtype == "int8" else bytes(t.data)
-        return self.p.constants.slot(packed)
+        if i not in self.slots:
+            t = self.p.tensors[i]
+            assert t.data is not None, "activations have their slots"
+            self._size(i, "")
+            packed = layout(t.shape, self.p.layouts[i]).pack(t.data) if t.dtype == "int8" else bytes(t.data)
+            self.slots[i] = self.p.constants.slot(packed)
+        return self.slots[i]
 
-    def _size(self, i: int) -> int:
+    def _size(self, i: int, node: str) -> int:
         t, limits = self.p.tensors[i], self.p.limits
         size = round_up(max(nbytes(t.shape, t.dtype, self.p.layouts[i]), 16), 16)
         limit = min(limits.max_storage_buffer_binding_size, limits.max_buffer_size, 2**32 - 16)  # indices are u32
-        check_limit(size, limit, f"{self.p.what}: a tensor {t.dtype} {list(t.shape)}")
+        where = f"{self.p.what}: {node}: " if node else f"{self.p.what}: "
+        check_limit(size, limit, f"{where}a tensor {t.dtype} {list(t.shape)}")
         return size
 
     def _activations(self) -> tuple[list[int], int]:
@@ -326,7 +405,11 @@ class _Allocator:
         for i in map(self.p.root, self.outputs):
             first.setdefault(i, end)
             last[i] = end
-        spans = {i: Span(self._size(i), first[i], last[i]) for i in first if self.p.tensors[i].data is None}
+        nodes = [*(d.node for d in self.dispatches), "outputs", "inputs"]  # the inputs' step is −1
+        activations = ((i, step) for i, step in first.items() if self.p.tensors[i].data is None)
+        spans = {i: Span(self._size(i, nodes[step]), step, last[i]) for i, step in activations}
+        live = largest_sum(spans.values())
+        check_limit(live, _MOST_LIVE, f"{self.p.what}: all tensors of one moment together")
         sizes, places = share(spans, apart, strictly_apart, self.p.limits.max_buffer_size)
         self.slots = {i: Slot(p.buffer, p.offset, spans[i].size) for i, p in places.items()}
-        return sizes, largest_sum(spans.values())
+        return sizes, live

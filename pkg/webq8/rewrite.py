@@ -1,15 +1,13 @@
-"""Graph to graph, before planning. Each rewrite is a small function that leaves every output's bytes as they were.
+"""Graph to graph, between checking and planning: what makes a program faster. Each rewrite is a small function that
+leaves every output's bytes as they were; the names in OPTIMIZATIONS can be switched off one by one.
 
-`simplify` holds what must be done to run a file at all, `optimize` what makes it faster; the names in OPTIMIZATIONS
-can be switched off one by one.
+Rewrites trust their graphs: `plan.check_method` has found every call to be as its op declares it.
 """
 
 import math
-from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from webq8.dtypes import cast, numel
 from webq8.handlers.int8 import IDENTITY, RELU, UNBOUNDED, Clamp, requantizing_table
 from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT, f32
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
@@ -22,22 +20,14 @@ __all__ = [
     "optimize",
     "reads",
     "short_name",
-    "simplify",
     "writes",
 ]
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
-PER_CHANNEL = "quantized_decomposed.dequantize_per_channel.default"
 TABLE = "webq8.table.default"
 MAX_POOL = "webq8.max_pool2d_int8.default"
 CAT_CHANNELS = "webq8.cat_channels_int8.default"
-
-
-def simplify(graph: Graph) -> Graph:
-    for step in (fold_prepack, fold_dequantize_per_channel, drop_dead_calls):
-        graph = step(graph)
-    return graph
 
 
 def optimize(graph: Graph, names: Collection[str] | None = None) -> Graph:
@@ -48,50 +38,6 @@ def optimize(graph: Graph, names: Collection[str] | None = None) -> Graph:
     return graph
 
 
-# --- what must be done
-
-
-def fold_prepack(graph: Graph) -> Graph:
-    """`et_vk.prepack(constant, out)` copies a constant to a texture upstream: here the constant itself serves."""
-    values, calls = list(graph.values), list[Call]()
-    for call in graph.calls:
-        source = values[call.args[0]] if len(call.args) == 2 and call.op == "et_vk.prepack.default" else None
-        if isinstance(source, Tensor) and source.data is not None:
-            values[call.args[1]] = source
-        else:
-            calls.append(call)
-    return graph._replace(values=tuple(values), calls=tuple(calls))
-
-
-def fold_dequantize_per_channel(graph: Graph) -> Graph:
-    """Constant weights, dequantized along an axis: (x − zero_points[c]) · scales[c], as float32 constants."""
-    values, calls = list(graph.values), list[Call]()
-    for call in graph.calls:
-        folded = _dequantized_per_channel(values, call) if call.op == PER_CHANNEL else None
-        if folded:
-            values[call.args[-1]] = folded
-        else:
-            calls.append(call)
-    return graph._replace(values=tuple(values), calls=tuple(calls))
-
-
-def _dequantized_per_channel(values: list[Value], call: Call) -> Tensor | None:
-    x, scales, zeros, axis = (values[i] for i in call.args[:4])
-    if not (isinstance(x, Tensor) and isinstance(scales, Tensor) and isinstance(axis, int)):
-        return None
-    if x.data is None or scales.data is None or (isinstance(zeros, Tensor) and zeros.data is None):
-        return None
-    axis %= len(x.shape)
-    inner, channels = numel(x.shape[axis + 1 :]), x.shape[axis]
-    data, out = cast(x.data, x.dtype), array("f")
-    each_scale = cast(scales.data, scales.dtype)
-    each_zero = cast(zeros.data, zeros.dtype) if isinstance(zeros, Tensor) and zeros.data else bytes(channels)
-    for run in range(numel(x.shape[: axis + 1])):
-        scale, zero = each_scale[run % channels], each_zero[run % channels]
-        out.extend((v - zero) * scale for v in data[run * inner : (run + 1) * inner])
-    return Tensor(x.shape, "float32", memoryview(out.tobytes()))
-
-
 def drop_dead_calls(graph: Graph) -> Graph:
     """Removes calls whose results nobody needs."""
     needed, kept = set(graph.outputs), list[Call]()
@@ -100,9 +46,6 @@ def drop_dead_calls(graph: Graph) -> Graph:
             kept.append(call)
             needed |= reads(graph, call)
     return graph._replace(calls=tuple(reversed(kept)))
-
-
-# --- what makes it faster
 
 
 def quantize_early(graph: Graph) -> Graph:

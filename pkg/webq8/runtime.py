@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, as_buffer, numel, round_up, to_array
-from webq8.errors import ClosedError, InputError, NoAdapter, Webq8Error
+from webq8.errors import ClosedError, InputError, NoAdapter, Webq8Error, shown
 from webq8.formats import read_pte
-from webq8.ir import Graph, Limits, Plan, Tensor
+from webq8.ir import Graph, Limits, Method, Plan, Tensor
 from webq8.ir import Program as Parsed
-from webq8.plan import check_method, find_problems, plan_program
+from webq8.plan import check_memory, check_method, find_problems, plan_program
 from webq8.rewrite import has_constant_calls, optimize
 
 if TYPE_CHECKING:
@@ -250,16 +251,20 @@ async def compile_program(
 ) -> Program:
     """Checks, rewrites, plans and uploads a program that has been read."""
     report, clock = report or _Monotonic(None), clock or _Clock()
+    budget = Budget(parsed.size, name)
     graphs = {
-        n: check_method(m, name if len(parsed.methods) == 1 else f"{name}, method {n!r}")
+        n: check_method(m, name if len(parsed.methods) == 1 else f"{name}, method {shown(n)}", budget)
         for n, m in parsed.methods.items()
     }
+    parsed = Parsed({n: Method(n, graph) for n, graph in graphs.items()})
     clock.lap("check")
     if device == "cpu":
         try:
             import webq8.reference  # noqa: F401 - tells early that numpy is missing
         except ImportError:
             raise InputError('device="cpu" needs numpy; install it, or run on "webgpu"') from None
+        for graph in graphs.values():
+            check_memory(graph, name)
         report(1.0, "ready")
         return Program(name, parsed, {}, None, clock.laps)
     try:
@@ -268,11 +273,11 @@ async def compile_program(
         raise NoAdapter(
             'WebGPU is only there in a web page: run this in Pyodide, use `webq8 run`, or pass device="cpu"'
         ) from None
-    rewritten = {n: rewrite(graph, optimizations) for n, graph in graphs.items()}
+    rewritten = {n: rewrite(graph, optimizations, budget) for n, graph in graphs.items()}
     clock.lap("rewrite")
     owner = await gpu.device()
     clock.lap("device")
-    planned = plan_program(rewritten, owner.limits, name)
+    planned = plan_program(rewritten, owner.limits, name, budget)
     clock.lap("plan")
 
     def on_shader(done: int, total: int) -> None:
@@ -284,7 +289,7 @@ async def compile_program(
     return Program(name, parsed, planned.plans, loaded, clock.laps)
 
 
-def rewrite(graph: Graph, optimizations: Collection[str] | None = None) -> Graph:
+def rewrite(graph: Graph, optimizations: Collection[str] | None = None, budget: Budget | None = None) -> Graph:
     """What is planned of a graph that was checked. Constants fold where numpy is there to compute them."""
     if has_constant_calls(graph):  # rarely; the reference takes its time to import
         try:
@@ -292,7 +297,7 @@ def rewrite(graph: Graph, optimizations: Collection[str] | None = None) -> Graph
         except ImportError:
             pass
         else:
-            graph = fold_constants(graph)
+            graph = fold_constants(graph, budget)
     return optimize(graph, optimizations)
 
 
@@ -303,13 +308,14 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
     """
     data, name = (source, "program") if isinstance(source, bytes) else (Path(source).read_bytes(), Path(source).name)
     parsed = read_pte(data, name)
+    budget = Budget(parsed.size, name)
     methods = {}
     for method in parsed.methods.values():
         spec = _spec(parsed, method.name)
         ops: dict[str, int] = {}
         for call in method.graph.calls:
             ops[call.op] = ops.get(call.op, 0) + 1
-        graph, problems = find_problems(method)
+        graph, problems = find_problems(method, budget)
         entry: dict[str, Any] = {
             "inputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.inputs],
             "outputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.outputs],
@@ -319,7 +325,8 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         entry |= {"dispatches": None, "relayouts": None, "peak_bytes": None, "live_bytes": None}
         if not problems:
             try:
-                plan = plan_program({method.name: rewrite(graph)}, Limits(), name).plans[method.name]
+                graphs = {method.name: rewrite(graph, None, budget)}
+                plan = plan_program(graphs, Limits(), name, budget).plans[method.name]
             except Webq8Error as e:
                 entry["unsupported"].append({"node": "plan", "op": "", "reason": str(e)})
             else:

@@ -8,8 +8,9 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from webq8.errors import LimitError
 from webq8.ir import Param
 from webq8.paths import resource_dir
 
@@ -21,6 +22,7 @@ _FIELD = re.compile(r"(\w+)\s*:\s*(?:array<vec4<(\w+)>, (\d+)>|(\w+))\s*,")
 _OVERRIDE = re.compile(r"override\s+(\w+)\s*:")
 _WORKGROUP = re.compile(r"@workgroup_size\((\d+)\)")
 _CODES = {"u32": "I", "i32": "i", "f32": "f"}
+_RANGES = {"I": (0, 2**32 - 1), "i": (-(2**31), 2**31 - 1), "f": (-(2.0**128), 2.0**128)}
 _USES = re.compile(r"^// uses (\w+)\n", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^(?:enable|requires|diagnostic\().*\n", re.MULTILINE)
 _SHARED = ("prelude", "dot4_packed", "dot4_plain", "gemm_io", "gemm_groups", "quotient")
@@ -108,10 +110,21 @@ def pack_params(k: Kernel, values: Mapping[str, Param]) -> bytes:
     for name, spec in k.params.items():
         value = values[name]
         if not spec.vectors:
-            data += struct.pack(f"<{spec.code}", value)
+            data += _packed(name, spec.code, (value,))
             continue
         assert isinstance(value, tuple), f"{k.name}.wgsl: {name} takes a tuple"
         assert len(value) <= 4 * spec.vectors, f"{k.name}.wgsl: {name} has no room for {len(value)} numbers"
         data += bytes(-len(data) % 16)
-        data += struct.pack(f"<{len(value)}{spec.code}", *value).ljust(16 * spec.vectors, b"\0")
+        data += _packed(name, spec.code, value).ljust(16 * spec.vectors, b"\0")
     return bytes(data + bytes(-len(data) % 16))
+
+
+def _packed(name: str, code: str, values: tuple[Any, ...]) -> bytes:
+    try:
+        return struct.pack(f"<{len(values)}{code}", *values)
+    except (struct.error, OverflowError):
+        low, high = _RANGES[code]
+        for value in values:
+            if not low <= value <= high:
+                raise LimitError(f"{name.replace('_', ' ')} = {value} does not fit {low}…{high}") from None
+        raise

@@ -30,7 +30,7 @@ REFUSED: tuple[tuple[Callable[[], Any], str], ...] = (
     (lambda: ops._softmax(zeros(2, 3), 1, True), "half_to_float: True is not supported"),
     (lambda: ops.max_pool2d(zeros(1, 1, 5, 5), [2, 2], [], [2, 0]), "padding 2 is more than half"),
     (lambda: ops.max_pool2d(zeros(1, 1, 5, 5), [2, 2, 2]), "kernel: expected one or two integers"),
-    (lambda: ops.max_pool2d(zeros(1, 1, 5, 5), [2, 2], [0, 1]), r"stride: \(0, 1\) must be at least 1"),
+    (lambda: ops.max_pool2d(zeros(1, 1, 5, 5), [2, 2], [0, 1]), r"stride: \[0, 1\] must be at least 1"),
     (lambda: ops.max_pool2d(zeros(5, 5), [2, 2]), "3 or 4 are a map"),
     (lambda: ops.avg_pool2d(zeros(1, 1, 5, 5), [6, 2]), "does not fit size 5"),
     (lambda: ops.avg_pool2d(zeros(1, 1, 5, 5), [2, 2], [], 0, False, True, 0), "divisor_override is 0"),

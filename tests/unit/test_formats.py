@@ -70,13 +70,15 @@ def test_truncation_is_named() -> None:
 
 
 def test_wrong_identifier() -> None:
-    with pytest.raises(FormatError, match=r"identifier b'ET99' instead of b'ET12'"):
+    with pytest.raises(
+        FormatError, match=r"this is a \.pte file of another version \(webq8 reads ET12\)\. Export it again"
+    ):
         check(LINEAR.replace(b"ET12", b"ET99"))
     with pytest.raises(FormatError, match="VH00"):
         check(LINEAR.replace(b"VH00", b"VH77"))
     with pytest.raises(FormatError, match="VK00"):
         check(LINEAR.replace(b"VK00", b"VK77"))
-    with pytest.raises(FormatError, match="too few"):
+    with pytest.raises(FormatError, match="there is nothing in it"):
         check(b"")
 
 
@@ -123,7 +125,9 @@ def test_non_finite_constant() -> None:
 
 
 def test_other_backend() -> None:
-    with pytest.raises(Unsupported, match=r"delegate 0: made for the backend 'VulcanBackend'"):
+    with pytest.raises(
+        Unsupported, match=r"^file\.pte: its delegates are for the backend 'VulcanBackend', which runs in no"
+    ):
         check(LINEAR.replace(b"VulkanBackend", b"VulcanBackend"))
 
 

@@ -9,7 +9,7 @@ from webq8 import wgsl
 from webq8.errors import FormatError, LimitError
 from webq8.ir import Graph, Limits, Method, Plan, Slot
 from webq8.plan import check_method, fold_grid, plan_program
-from webq8.rewrite import drop_dead_calls, simplify
+from webq8.rewrite import drop_dead_calls
 
 
 def plan(graph: Graph, **limits: int) -> Plan:
@@ -101,7 +101,7 @@ def test_nothing_live_is_overwritten() -> None:
         for _ in range(rng.randrange(1, 12)):
             pool.append(b.linear(rng.choice(pool), rng.choice((3, 16, 40, 129))))
         ends = rng.sample(pool[1:], min(len(pool) - 1, rng.randrange(1, 3)))
-        graph = simplify(b.graph(*map(b.dequantize, ends)))
+        graph = drop_dead_calls(b.graph(*map(b.dequantize, ends)))
         p = plan(graph)
         assert len(p.steps) == len(graph.calls)
         memory = Memory()

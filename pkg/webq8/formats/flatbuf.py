@@ -4,10 +4,12 @@ import struct
 
 from flatbuffers import encode, packer
 
+from webq8.budget import Budget
 from webq8.errors import FormatError
 
 __all__ = ["Table", "root"]
 
+_TABLE = 16  # bytes that a table counts as, whatever it holds
 
 # struct codes of vector elements -> size; the codes are struct's
 _SIZES = {"B": 1, "b": 1, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "d": 8}
@@ -24,12 +26,16 @@ _PACKERS = {
 
 
 class Table:
-    """A table of a flatbuffer. `slot` is the field's position in the schema, counted from 0 (a union takes two)."""
+    """A table of a flatbuffer. `slot` is the field's position in the schema, counted from 0 (a union takes two).
 
-    __slots__ = ("_buf", "_pos", "_size", "_vtable", "_what")
+    What is read is spent from a budget: tables, vectors and strings can be shared, so that few bytes hold many.
+    """
 
-    def __init__(self, buf: memoryview, pos: int, what: str) -> None:
-        self._buf, self._pos, self._what = buf, pos, what
+    __slots__ = ("_budget", "_buf", "_pos", "_size", "_vtable", "_what")
+
+    def __init__(self, buf: memoryview, pos: int, what: str, budget: Budget) -> None:
+        self._buf, self._pos, self._what, self._budget = buf, pos, what, budget
+        budget.read(_TABLE)
         if not 0 < pos <= len(buf) - 4:
             raise FormatError(f"{what}: an offset points outside of the file")
         vtable = pos - encode.Get(packer.int32, buf, pos)
@@ -83,6 +89,7 @@ class Table:
 
     def vector(self, slot: int, code: str) -> tuple[int, ...]:
         start, length = self._vector(slot, _SIZES[code])
+        self._budget.read(length * _SIZES[code])
         return struct.unpack_from(f"<{length}{code}", self._buf, start)
 
     def doubles(self, slot: int) -> tuple[float, ...]:
@@ -93,28 +100,30 @@ class Table:
         return self._buf[start : start + length]
 
     def string(self, slot: int) -> str:
+        text = self.blob(slot)
+        self._budget.read(len(text))
         try:
-            return str(self.blob(slot), "utf-8")
+            return str(text, "utf-8")
         except UnicodeDecodeError:
             raise FormatError(f"{self._what}: field {slot} is not valid UTF-8") from None
 
     def table(self, slot: int, what: str) -> "Table | None":
         at = self._at(slot)
-        return Table(self._buf, self._follow(at), what) if at else None
+        return Table(self._buf, self._follow(at), what, self._budget) if at else None
 
     def tables(self, slot: int, what: str) -> "list[Table]":
         start, length = self._vector(slot, 4)
-        return [Table(self._buf, self._follow(start + 4 * i), f"{what} {i}") for i in range(length)]
+        return [Table(self._buf, self._follow(start + 4 * i), f"{what} {i}", self._budget) for i in range(length)]
 
     def union(self, slot: int, what: str) -> "tuple[int, Table | None]":
         """Type number (0 is NONE) and table of the union whose type field is `slot`."""
         return self.integer(slot, "B"), self.table(slot + 1, what)
 
 
-def root(data: memoryview, identifier: bytes, what: str) -> Table:
+def root(data: memoryview, identifier: bytes, what: str, budget: Budget) -> Table:
     """The root table, after its identifier (bytes 4 to 8) has been compared."""
     if len(data) < 8:
         raise FormatError(f"{what}: {len(data)} bytes are too few")
     if bytes(data[4:8]) != identifier:
         raise FormatError(f"{what}: identifier {bytes(data[4:8])!r} instead of {identifier!r}")
-    return Table(data, encode.Get(packer.uint32, data, 0), what)
+    return Table(data, encode.Get(packer.uint32, data, 0), what, budget)

@@ -5,12 +5,15 @@ Field numbers follow `schema/program.fbs` of the `executorch` package.
 """
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, numel
-from webq8.errors import FormatError, Problem
+from webq8.errors import FormatError, Problem, shown
 from webq8.formats.flatbuf import Table, root
+from webq8.formats.foreign import other_backend, what_it_is
+from webq8.formats.tensors import DYNAMIC, FLOAT16, checked_shape
 from webq8.formats.vkgraph import read_vkgraph
 from webq8.ir import Call, Graph, ListRef, Method, Program, Tensor, Value
 
@@ -29,6 +32,7 @@ _DTYPES = {
 }
 _HEADER = struct.Struct("<4sIQQ")  # magic, length, program size, segment base offset; the fourth field is newer
 _VULKAN = "VulkanBackend"
+_LISTED = 4  # bytes of an id in a list, read again with every call that has the list
 
 
 def read_pte(data: bytes | bytearray | memoryview, name: str = "program") -> Program:
@@ -36,15 +40,19 @@ def read_pte(data: bytes | bytearray | memoryview, name: str = "program") -> Pro
 
     Raises FormatError where the file is damaged. What is sound but not supported is listed in each method's `problems`.
     """
-    return _Reader(memoryview(data).toreadonly().cast("B"), name).program()
+    view = memoryview(data).toreadonly().cast("B")
+    return _Reader(view, name, Budget(len(view), name)).program()
 
 
 @dataclass
 class _Reader:
     data: memoryview
     name: str
+    budget: Budget
 
     def program(self) -> Program:
+        if bytes(self.data[4:8]) != b"ET12":
+            raise FormatError(f"{self.name}: {what_it_is(self.data)}")
         end, base = len(self.data), len(self.data)
         if bytes(self.data[8:12]) == b"eh00" and len(self.data) >= 8 + _HEADER.size:
             _, _, end, base = _HEADER.unpack_from(self.data, 8)
@@ -54,7 +62,7 @@ class _Reader:
                     f"{self.name}: the file is cut off: its header speaks of {max(end, base)} bytes, "
                     f"there are {len(self.data)}"
                 )
-        self.flat = root(self.data[:end], b"ET12", self.name)
+        self.flat = root(self.data[:end], b"ET12", self.name, self.budget)
         self.segments = []
         for i, s in enumerate(self.flat.tables(4, f"{self.name}, segment")):
             start, size = base + s.integer(0, "Q"), s.integer(1, "Q")
@@ -73,8 +81,10 @@ class _Reader:
         methods = {}
         for plan in plans:
             method = _MethodReader(self, plan).method()
+            if method.name in methods:
+                raise FormatError(f"{self.name}: two methods have the name {shown(method.name)}")
             methods[method.name] = method
-        return Program(methods)
+        return Program(methods, len(self.data))
 
     def _segment(self, index: int, what: str) -> memoryview:
         if index >= len(self.segments):
@@ -83,7 +93,8 @@ class _Reader:
 
     def named_data(self, key: str) -> memoryview:
         if key not in self.named:
-            raise FormatError(f"{self.name}: named data {key!r} does not exist (external weights are not in this file)")
+            reason = f"named data {shown(key)} does not exist (external weights are not in this file)"
+            raise FormatError(f"{self.name}: {reason}")
         return self.named[key]
 
     @cached_property
@@ -133,7 +144,7 @@ class _MethodReader:
     def __init__(self, file: _Reader, plan: Table) -> None:
         self.file, self.plan = file, plan
         self.name = plan.string(0)
-        self.what = f"{file.name}, method {self.name!r}"
+        self.what = f"{file.name}, method {shown(self.name)}"
         self.values: list[Value] = []
         self.calls: list[Call] = []
         self.problems: list[Problem] = []
@@ -143,8 +154,10 @@ class _MethodReader:
         self.written: set[int] = set()
 
     @cached_property
-    def _operators(self) -> list[Table]:
-        return self.plan.tables(6, f"{self.what}, operator")
+    def _operators(self) -> list[str]:
+        """Full names."""
+        pairs = ((t.string(0), t.string(1)) for t in self.plan.tables(6, f"{self.what}, operator"))
+        return [f"{name}.{overload}" if overload else name for name, overload in pairs]
 
     @cached_property
     def _delegates(self) -> list[Table]:
@@ -163,12 +176,17 @@ class _MethodReader:
         for chain in chains:
             for i, instruction in enumerate(chain.tables(2, f"{self.what}, instruction")):
                 self._instruction(instruction, f"instruction {i}")
-        inputs = tuple(self._id(i, "inputs") for i in self.plan.vector(3, "i"))
+        inputs = tuple(i for i in self.plan.vector(3, "i") if not self._is_known(i))
         outputs = tuple(self._id(i, "outputs") for i in self.plan.vector(4, "i"))
         for i in outputs:
             self._read(i, "outputs")
         graph = Graph(tuple(self.values), tuple(self.calls), inputs, outputs)
         return Method(self.name, graph, tuple(self.problems))
+
+    def _is_known(self, i: int) -> bool:
+        """Whether an input is a number or text: it stands in the file as it was exported, and nothing else can be
+        given for it, since the exporter took it for a constant."""
+        return isinstance(self.values[i], int | float | bool | str)
 
     def _id(self, i: int, what: str) -> int:
         if not 0 <= i < len(self.values):
@@ -215,20 +233,21 @@ class _MethodReader:
         items = [self.values[self._id(i, "a list of ints")] for i in value]
         ints = tuple(i for i in items if isinstance(i, int))
         if len(ints) != len(items):
-            self.problems.append(Problem("a list of ints", "", "sizes that change from run to run are not supported"))
+            self.problems.append(DYNAMIC)
         return ints
 
     def _tensor(self, table: Table, node: str) -> Tensor | None:
-        code, shape = table.integer(0, "b"), table.vector(2, "i")
-        if any(s < 0 for s in shape):
-            raise FormatError(f"{self.what}: {node}: negative size in {list(shape)}")
+        code = table.integer(0, "b")
         if code not in _DTYPES:
             self.problems.append(Problem(node, "", f"data type {code} is not supported"))
             return None
+        shape = checked_shape(table.vector(2, "i"), _DTYPES[code], f"{self.what}, {node}")
+        if _DTYPES[code] == "float16":
+            self.problems.append(FLOAT16)
         if table.vector(3, "B") not in ((), tuple(range(len(shape)))):
             self.problems.append(Problem(node, "", "a dim order other than row-major is not supported"))
         if table.integer(8, "b"):
-            self.problems.append(Problem(node, "", "shapes that change from run to run are not supported"))
+            self.problems.append(DYNAMIC)
         constant = table.integer(5, "I")
         if not constant:
             return Tensor(shape, _DTYPES[code])
@@ -262,7 +281,6 @@ class _MethodReader:
             raise FormatError(
                 f"{self.what}: {node}: operator {index} does not exist (there are {len(self._operators)})"
             )
-        name, overload = self._operators[index].string(0), self._operators[index].string(1)
         args = tuple(self._id(i, node) for i in table.vector(1, "i"))
         # the outputs come again as the returned value: one as itself, several as a list
         returned = self.values[args[-1]] if args else None
@@ -274,13 +292,16 @@ class _MethodReader:
             args = args[:-1]
         for i in args[:-1]:
             self._read(i, node)
-        self.calls.append(Call(f"{name}.{overload}" if overload else name, args, node))
+        self.calls.append(Call(self._operators[index], args, node))
         for i in args[-1:]:
             self._write(i)
 
     def _tensors(self, i: int) -> tuple[int, ...]:
         value = self.values[i]
-        return value.ids if isinstance(value, ListRef) else (i,)
+        if not isinstance(value, ListRef):
+            return (i,)
+        self.file.budget.read(_LISTED * len(value.ids))
+        return value.ids
 
     def _write(self, i: int) -> None:
         for j in self._tensors(i):
@@ -308,13 +329,13 @@ class _MethodReader:
                 f"{self.what}: {node}: delegate {index} does not exist (there are {len(self._delegates)})"
             )
         delegate, where = self._delegates[index], f"delegate {index}"
-        if delegate.string(0) != _VULKAN:
-            reason = f"made for the backend {delegate.string(0)!r}; export with the Vulkan partitioner"
-            self.problems.append(Problem(where, "", reason))
+        backend = delegate.string(0)
+        if backend != _VULKAN:
+            self.problems.append(other_backend(backend))
             return
         blob = self.file.delegate(delegate, where)
-        graph = read_vkgraph(blob, f"{self.what}, {where}", self.file.named_data)
-        self.problems += [Problem(f"{where}, {p.node}", p.op, p.reason) for p in graph.problems]
+        graph = read_vkgraph(blob, f"{self.what}, {where}", self.file.named_data, self.file.budget)
+        self.problems += [replace(p, node=f"{where}, {p.node}") if p.node else p for p in graph.problems]
 
         args = tuple(self._id(i, node) for i in table.vector(1, "i"))
         ours = dict(zip(graph.inputs + graph.outputs, args, strict=False))

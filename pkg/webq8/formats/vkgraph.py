@@ -8,9 +8,11 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
+from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import FormatError, Problem
 from webq8.formats.flatbuf import Table, root
+from webq8.formats.tensors import DYNAMIC, FLOAT16, checked_shape
 from webq8.ir import ListRef, Tensor, Value
 
 __all__ = ["VkGraph", "read_vkgraph"]
@@ -30,7 +32,7 @@ class VkGraph(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def read_vkgraph(blob: memoryview, what: str, named: Callable[[str], memoryview]) -> VkGraph:
+def read_vkgraph(blob: memoryview, what: str, named: Callable[[str], memoryview], budget: Budget) -> VkGraph:
     """Reads a delegate's blob; `named` looks up named data of the program.
 
     Raises FormatError where the blob is damaged; what is sound but not supported is returned as `problems`.
@@ -41,14 +43,14 @@ def read_vkgraph(blob: memoryview, what: str, named: Callable[[str], memoryview]
     if fb_offset + fb_size > len(blob) or raw_offset + raw_size > len(blob):
         raise FormatError(f"{what}: its header points past the end of its {len(blob)} bytes")
     raw = blob[raw_offset : raw_offset + raw_size]
-    graph = root(blob[fb_offset : fb_offset + fb_size], b"VK00", what)
+    graph = root(blob[fb_offset : fb_offset + fb_size], b"VK00", what, budget)
 
     constants = [_constant(c, raw, f"{what}, constant {i}", named) for i, c in enumerate(graph.tables(5, what))]
     problems: list[Problem] = []
     values: list[Value] = []
     tables = graph.tables(2, f"{what}, value")
     for i, table in enumerate(tables):
-        values.append(_value(table, f"{what}, value {i}", len(tables), constants, problems))
+        values.append(_value(table, what, f"value {i}", len(tables), constants, problems))
 
     calls = []
     for i, call in enumerate(graph.tables(1, f"{what}, call")):
@@ -75,7 +77,10 @@ def _constant(table: Table, raw: memoryview, what: str, named: Callable[[str], m
     return raw[offset : offset + length]
 
 
-def _value(table: Table, what: str, count: int, constants: list[memoryview], problems: list[Problem]) -> Value:
+def _value(
+    table: Table, graph: str, node: str, count: int, constants: list[memoryview], problems: list[Problem]
+) -> Value:
+    what = f"{graph}, {node}"
     kind, inner = table.union(0, what)
     if kind in (0, 1):
         return None
@@ -89,7 +94,7 @@ def _value(table: Table, what: str, count: int, constants: list[memoryview], pro
         case 4:
             return bool(inner.scalar(0, "?"))
         case 5:
-            return _tensor(inner, what, constants, problems)
+            return _tensor(inner, what, node, constants, problems)
         case 6:
             return inner.vector(0, "q")
         case 7:
@@ -103,17 +108,20 @@ def _value(table: Table, what: str, count: int, constants: list[memoryview], pro
         case 10:
             return inner.string(0)
         case 11:
-            problems.append(Problem(what, "", "sizes that change from run to run (SymInt) are not supported"))
+            problems.append(DYNAMIC)
             return None
     raise FormatError(f"{what}: unknown type {kind}")
 
 
-def _tensor(table: Table, what: str, constants: list[memoryview], problems: list[Problem]) -> Tensor | None:
-    code, shape, constant = table.integer(0, "b"), table.vector(1, "I"), table.integer(2, "i")
+def _tensor(table: Table, what: str, node: str, constants: list[memoryview], problems: list[Problem]) -> Tensor | None:
+    code, constant = table.integer(0, "b"), table.integer(2, "i")
     if code not in _DTYPES:
-        problems.append(Problem(what, "", f"unknown data type {code}"))
+        problems.append(Problem(node, "", f"unknown data type {code}"))
         return None
     dtype = _DTYPES[code]
+    shape = checked_shape(table.vector(1, "I"), dtype, what)
+    if dtype == "float16":
+        problems.append(FLOAT16)
     if constant < 0:
         return Tensor(shape, dtype)
     if constant >= len(constants):

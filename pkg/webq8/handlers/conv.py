@@ -94,7 +94,7 @@ def _row_length(a: Args) -> int:
 
 
 def _check(a: Args) -> None:
-    if a.IC % a.groups or a.OC % a.groups:
+    if not a.IC or a.IC % a.groups or a.OC % a.groups:
         raise BadArg(f"groups = {a.groups} does not divide {a.IC} input and {a.OC} output channels")
     check_terms(a.R)
 
@@ -296,7 +296,9 @@ def conv2d_transposed(a: Args) -> Iterator[Dispatch]:
     padded), weight_scales and bias float32 [OC]; y int8 [N, OC, OH, OW].
     """
     k_bytes = a.x.layout.padded
-    if a.groups > 1 or k_bytes % 16 or a.dilation != (1, 1) or a.limits.software:
+    # strides beyond the kernel make phases without a tap
+    gaps = any(s > k for s, k in zip(a.stride, a.kernel, strict=True))
+    if gaps or a.groups > 1 or k_bytes % 16 or a.dilation != (1, 1) or a.limits.software:
         yield _windowed(a, transposed=True)
         return
     weight, sums = pack_phases(a.weight.data, a.OC, a.weight.shape[1], a.kernel, a.stride, a.IC, k_bytes)

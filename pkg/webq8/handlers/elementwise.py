@@ -7,7 +7,7 @@ from typing import Any
 
 from webq8.dtypes import cdiv, numel
 from webq8.errors import Unsupported
-from webq8.handlers.registry import Args, BadArg, Choice, Number, Operand, TensorArg, f32, op
+from webq8.handlers.registry import MAX_RANK, Args, BadArg, Choice, Number, Operand, TensorArg, f32, op
 from webq8.handlers.shape import axes_of, broadcast_strides, merged
 from webq8.ir import Const, Dispatch, Param
 
@@ -23,7 +23,6 @@ _BINARY = ("add", "mul", "div", "maximum", "minimum", "pow", "div_trunc", "div_f
 
 _INT32 = (-(2**31), 2**31 - 1)
 _NUMBERS = ("float32", "int32")
-_MAX_RANK = 8
 
 _X = TensorArg(_NUMBERS, "*S")
 _OUT = TensorArg(_NUMBERS, "*S", like="x")
@@ -196,8 +195,8 @@ def hardshrink(a: Args) -> Iterator[Dispatch]:
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that tensors of these shapes are broadcast to."""
     rank = max(map(len, shapes))
-    if rank > _MAX_RANK:
-        raise BadArg(f"{rank} dimensions; at most {_MAX_RANK} are supported", Unsupported)
+    if rank > MAX_RANK:
+        raise BadArg(f"{rank} dimensions; at most {MAX_RANK} are supported", Unsupported)
     out: list[int] = []
     for sizes in zip(*((1,) * (rank - len(s)) + s for s in shapes), strict=True):
         known = {s for s in sizes if s != 1} or {1}

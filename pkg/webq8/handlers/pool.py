@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from webq8.dtypes import numel
-from webq8.errors import Unsupported
+from webq8.errors import Unsupported, shown
 from webq8.handlers.reduce import reduce_sum
 from webq8.handlers.registry import (
     F32,
@@ -16,6 +16,7 @@ from webq8.handlers.registry import (
     Scalar,
     TensorArg,
     TensorList,
+    got,
     op,
 )
 from webq8.ir import Dispatch, Value
@@ -35,10 +36,10 @@ class _HeightWidth(Scalar):
             return None
         values = (value,) if type(value) is int else value
         if not isinstance(values, tuple | list) or not 1 <= len(values) <= 2 or not all(type(v) is int for v in values):
-            raise BadArg(f"expected one or two integers (height, width), got {value!r}")
+            raise BadArg(f"expected one or two integers (height, width), got {got(value)}")
         h, w = int(values[0]), int(values[-1])
         if min(h, w) < self.low or max(h, w) >= 2**31:
-            raise BadArg(f"{(h, w)} must be at least {self.low}")
+            raise BadArg(f"{shown((h, w))} must be at least {self.low}, and below 2³¹")
         return h, w
 
 
@@ -175,6 +176,8 @@ def _adaptive_sizes(a: Args) -> Mapping[str, int]:
     _check_map(a.B)
     if not a.H * a.W:
         raise BadArg(f"x: nothing to average in {[*a.B, a.H, a.W]}")
+    if a.H * max(a.output_size[0], 1) >= 2**32 or a.W * max(a.output_size[1], 1) >= 2**32:
+        raise BadArg(f"output_size: {list(a.output_size)} of {[a.H, a.W]} is too large", Unsupported)
     return {"OH": a.output_size[0], "OW": a.output_size[1]}
 
 
@@ -198,6 +201,4 @@ def adaptive_avg_pool2d(a: Args) -> Iterator[Dispatch]:
         yield reduce_sum(a.x, a.out, (rank - 2, rank - 1), mean=True)
         return
     params = {"outputs": numel(a.out.shape), "y_height": a.OH, "y_width": a.OW, "x_height": a.H, "x_width": a.W}
-    if a.H * max(a.OH, 1) >= 2**32 or a.W * max(a.OW, 1) >= 2**32:
-        raise BadArg(f"output_size: {a.output_size} of {(a.H, a.W)} is too large", Unsupported)
     yield Dispatch("adaptive_avg_pool2d", {"x": a.x.id, "y": a.out.id}, params, params["outputs"])

@@ -1,10 +1,26 @@
 """Between float32 and int8, and between layouts of int8 tensors."""
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Mapping
 
-from webq8.dtypes import numel
-from webq8.handlers.registry import F32, I8, IGNORED, SCALE, ZERO_POINT, Args, Choice, Int, f32, op
-from webq8.ir import Dispatch
+from webq8.dtypes import cast, numel
+from webq8.handlers.registry import (
+    F32,
+    I8,
+    IGNORED,
+    SCALE,
+    ZERO_POINT,
+    Args,
+    BadArg,
+    Choice,
+    Int,
+    TensorArg,
+    axis,
+    f32,
+    folds,
+    op,
+)
+from webq8.ir import Dispatch, Tensor
 from webq8.layout import Layout
 
 __all__ = ["relayout"]
@@ -58,6 +74,43 @@ def dequantize_per_tensor(a: Args) -> Iterator[Dispatch]:
         yield Dispatch("dequantize_flat", bind, {"words": numbers // 4, **params}, threads=numbers // 4)
     else:
         yield Dispatch("dequantize", bind, {**_layout_params(x), **params}, threads=x.words)
+
+
+def _channels(a: Args) -> Mapping[str, int]:
+    if not a.S:
+        raise BadArg("x: a scalar has no channels")
+    return {"C": a.S[axis(a.axis, len(a.S))]}
+
+
+def _dequantized(a: Args) -> Tensor:
+    at = axis(a.axis, len(a.S))
+    channels, inner = a.C, numel(a.S[at + 1 :])
+    x, scales = (cast(t.data, t.tensor.dtype) for t in (a.x, a.scales))
+    zeros = bytes(channels) if a.zero_points is None else cast(a.zero_points.data, a.zero_points.tensor.dtype)
+    out = array("f")
+    for run in range(len(x) // max(inner, 1)):
+        scale, zero = scales[run % channels], zeros[run % channels]
+        out.extend([(v - zero) * scale for v in x[run * inner : (run + 1) * inner]])
+    return Tensor(a.S, "float32", memoryview(out.tobytes()))
+
+
+@op(
+    "quantized_decomposed.dequantize_per_channel.default",
+    x=TensorArg(("int8", "uint8", "int16", "int32"), "*S", const=True),
+    scales=TensorArg(("float32", "float64"), "C+", const=True),
+    zero_points=TensorArg(("int64", "int32", "int8"), "C+", const=True, optional=True),
+    axis=Int(),
+    qmin=IGNORED,
+    qmax=IGNORED,
+    dtype=IGNORED,
+    out_dtype=_FLOAT32,
+    out=F32("*S"),
+    derive=_channels,
+)
+@folds(_dequantized)
+def dequantize_per_channel(a: Args) -> Iterator[Dispatch]:
+    """y = float32(x − zero_points[c]) · scales[c] with c along `axis`: constant weights, computed at load."""
+    yield from ()
 
 
 def relayout(source: int, x: Layout, target: int, y: Layout, node: str) -> Dispatch:

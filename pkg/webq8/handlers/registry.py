@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from webq8.dtypes import cast
-from webq8.errors import FormatError, LimitError, Problem, Unsupported, Webq8Error
+from webq8.errors import FormatError, LimitError, Problem, Unsupported, Webq8Error, plain, shown
 from webq8.ir import Alias, Dispatch, Limits, ListRef, Tensor, Value
 from webq8.layout import Layout, LayoutName, layout
 
@@ -27,6 +27,7 @@ __all__ = [
     "GROUPS",
     "I8",
     "IGNORED",
+    "MAX_RANK",
     "REGISTRY",
     "SCALE",
     "ZERO_POINT",
@@ -49,12 +50,17 @@ __all__ = [
     "bind",
     "check_terms",
     "f32",
+    "folds",
+    "got",
+    "number",
     "op",
     "out_specs",
 ]
 
 # 255·128·K, the largest sum of K products (x − zero point)·w, must fit int32
 MAX_TERMS = (2**31 - 1) // (255 * 128)
+_LONGEST_REASON = 400  # characters
+MAX_RANK = 8  # of a tensor; kernels have room for so many axes
 _FLT_MIN, _FLT_MAX = 2.0**-126, 2.0**127 * (2 - 2**-23)
 
 
@@ -64,6 +70,15 @@ class BadArg(Exception):
     def __init__(self, reason: str, kind: type[Webq8Error] = FormatError) -> None:
         super().__init__(reason)
         self.kind = kind
+
+
+def got(value: "Value | tuple[tuple[int, Value], ...]") -> str:
+    """What was given as an argument, for a message."""
+    if isinstance(value, Tensor):
+        return f"a tensor {value.dtype} {shown(value.shape)}"
+    if isinstance(value, ListRef) or (isinstance(value, tuple) and value and isinstance(value[0], tuple)):
+        return "a list of values"
+    return shown(value)
 
 
 def f32(x: float) -> float:
@@ -116,7 +131,7 @@ class Scalar:
         return words[:1].lower() + words[1:]
 
     def convert(self, value: Value) -> Any:
-        raise BadArg(f"expected another kind of value, got {value!r}")
+        raise BadArg(f"expected another kind of value, got {got(value)}")
 
 
 class _Scale(Scalar):
@@ -124,7 +139,7 @@ class _Scale(Scalar):
 
     def convert(self, value: Value) -> float:
         if not isinstance(value, int | float):
-            raise BadArg(f"expected a number, got {value!r}")
+            raise BadArg(f"expected a number, got {got(value)}")
         check_scale(value)
         return float(value)
 
@@ -137,7 +152,7 @@ def check_scale(value: float, prefix: str = "") -> None:
     """A scale and its reciprocal must be positive, finite, normal float32 numbers."""
     if not _usable_scale(value):
         rule = "it and 1/scale must be positive, finite, normal float32 numbers"
-        raise BadArg(f"{prefix}{value!r} is not a usable scale: {rule}")
+        raise BadArg(f"{prefix}{shown(value)} is not a usable scale: {rule}")
 
 
 @dataclass(frozen=True)
@@ -156,9 +171,9 @@ class Int(Scalar):
             return self.absent
         # the exporter keeps equal constants once: 0, 0.0 and False may stand for each other
         if not isinstance(value, int | float) or value != value // 1:
-            raise BadArg(f"expected an integer, got {value!r}")
+            raise BadArg(f"expected an integer, got {got(value)}")
         if not self.low <= value <= self.high:
-            raise BadArg(f"{value} is outside of {self.low}…{self.high}")
+            raise BadArg(f"{shown(value)} is outside of {self.low}…{self.high}")
         return int(value)
 
 
@@ -171,9 +186,17 @@ class Number(Scalar):
     def convert(self, value: Value) -> float:
         if value is None and self.absent is not None:
             return self.absent
-        if not isinstance(value, int | float):
-            raise BadArg(f"expected a number, got {value!r}")
+        return number(value)
+
+
+def number(value: Value) -> float:
+    """A number, as a float."""
+    if not isinstance(value, int | float):
+        raise BadArg(f"expected a number, got {got(value)}")
+    try:
         return float(value)
+    except OverflowError:
+        raise BadArg(f"{shown(value)} is too large for a float") from None
 
 
 @dataclass(frozen=True)
@@ -186,7 +209,7 @@ class Bool(Scalar):
         if value is None:
             return self.absent
         if not isinstance(value, int | float) or value not in (0, 1):
-            raise BadArg(f"expected a truth value, got {value!r}")
+            raise BadArg(f"expected a truth value, got {got(value)}")
         return bool(value)
 
 
@@ -200,7 +223,9 @@ class Ints(Scalar):
         if value is None and self.optional:
             return None
         if not isinstance(value, tuple | list) or not all(type(v) is int for v in value):
-            raise BadArg(f"expected a list of integers, got {value!r}")
+            raise BadArg(f"expected a list of integers, got {got(value)}")
+        if value and not (min(value) >= -(2**63) and max(value) < 2**63):
+            raise BadArg(f"{shown(value)} holds an integer that does not fit 64 bits")
         return tuple(int(v) for v in value)
 
 
@@ -214,8 +239,8 @@ class Numbers(Scalar):
         if value is None and self.optional:
             return None
         if not isinstance(value, tuple | list) or not all(type(v) in (int, float) for v in value):
-            raise BadArg(f"expected a list of numbers, got {value!r}")
-        return tuple(map(float, value))
+            raise BadArg(f"expected a list of numbers, got {got(value)}")
+        return tuple(map(number, value))
 
 
 @dataclass(frozen=True)
@@ -226,10 +251,10 @@ class Pair(Scalar):
 
     def convert(self, value: Value) -> tuple[int, int]:
         if not isinstance(value, tuple | list) or len(value) != 2 or not all(type(v) is int for v in value):
-            raise BadArg(f"expected two integers (height, width), got {value!r}")
+            raise BadArg(f"expected two integers (height, width), got {got(value)}")
         h, w = (int(v) for v in value)
         if min(h, w) < self.low or max(h, w) >= 2**31:
-            raise BadArg(f"{(h, w)} must be at least {self.low}")
+            raise BadArg(f"{shown((h, w))} must be at least {self.low}, and below 2³¹")
         return h, w
 
 
@@ -244,7 +269,7 @@ class Choice(Scalar):
 
     def convert(self, value: Value) -> Value:
         if value not in self.allowed:
-            raise BadArg(f"{value!r} is not supported; one of {', '.join(map(repr, self.allowed))} is", Unsupported)
+            raise BadArg(f"{got(value)} is not supported; one of {', '.join(map(repr, self.allowed))} is", Unsupported)
         return value
 
 
@@ -337,6 +362,11 @@ class Op:
     fuses_clamp: bool  # its int8 results can be bounded by the call's `clamp`
 
     @property
+    def fold(self) -> "Callable[[Args], Tensor] | None":
+        """What computes its result as soon as a call is checked, where all that it reads is constant."""
+        return _FOLDS.get(self.handler)
+
+    @property
     def short(self) -> str:
         return self.name.split(".")[1]
 
@@ -348,6 +378,7 @@ class Op:
 
 
 REGISTRY: dict[str, Op] = {}
+_FOLDS: dict[Handler, Callable[[Args], Tensor]] = {}
 
 
 def op(
@@ -365,6 +396,16 @@ def op(
         return handler
 
     return register
+
+
+def folds(compute: Callable[[Args], Tensor]) -> Callable[[Handler], Handler]:
+    """Has calls of the op computed when they are checked, so that their results are constants for what follows."""
+
+    def mark(handler: Handler) -> Handler:
+        _FOLDS[handler] = compute
+        return handler
+
+    return mark
 
 
 def axis(dim: int, rank: int) -> int:
@@ -453,18 +494,20 @@ class _Binder:
         if value is None and arg.optional:
             return None
         if not isinstance(value, tuple) or not all(isinstance(v, tuple) for v in value):
-            raise BadArg(f"expected a list of tensors, got {value!r}")
+            raise BadArg(f"expected a list of tensors, got {got(value)}")
         return tuple(self._operand(name, a, j, v) for a, (j, v) in zip(arg.of(len(value)), value, strict=True))
 
     def _operand(self, name: str, arg: TensorArg, i: int, value: Value) -> Operand | None:
         if value is None and arg.optional:
             return None
         if not isinstance(value, Tensor):
-            raise BadArg(f"expected a tensor {arg.text()}, got {value!r}")
+            raise BadArg(f"expected a tensor {arg.text()}, got {got(value)}")
         expected = (arg.like and self._dtypes_like(arg.like)) or arg.dtypes
         if value.dtype not in expected:
             text = replace(arg, dtypes=expected).text()
             raise BadArg(f"expected {text}, got {value.dtype} {list(value.shape)}", Unsupported)
+        if len(value.shape) > MAX_RANK:
+            raise BadArg(f"{len(value.shape)} dimensions; at most {MAX_RANK} are supported", Unsupported)
         if arg.const and value.data is None:
             raise BadArg("must be a constant", Unsupported)
         self.tensors.append((name, arg, value))
@@ -478,7 +521,7 @@ class _Binder:
     def _set(self, letter: str, size: Any, source: str) -> None:
         known = self.letters.setdefault(letter, size)
         if known != size:
-            raise BadArg(f"{letter} = {size} disagrees with {letter} = {known} of {self.origin[letter]}")
+            raise BadArg(f"{letter} = {shown(size)} disagrees with {letter} = {shown(known)} of {self.origin[letter]}")
         self.origin.setdefault(letter, source)
 
     def _unify(self, name: str, arg: TensorArg, shape: tuple[int, ...]) -> None:
@@ -529,13 +572,14 @@ class _Noting:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
         if isinstance(error, BadArg):
             reason, spec = f"{self.name}: {error}" if self.name else str(error), self.binder.spec
+            reason = plain(reason, _LONGEST_REASON)
             self.binder.problems.append(Problem(self.binder.node, spec.name, reason, error.kind))
         return isinstance(error, BadArg)
 
 
 def _dtype_of(like: Any) -> str | None:
     """The dtype that an argument has or names."""
-    first = like[0] if isinstance(like, tuple) else like
+    first = next(iter(like), None) if isinstance(like, tuple) else like
     return first.tensor.dtype if isinstance(first, Operand) else first
 
 

@@ -9,6 +9,7 @@ from webq8.dtypes import FORMAT, ITEMSIZE, cdiv, numel
 from webq8.errors import Unsupported
 from webq8.handlers.registry import (
     IGNORED,
+    MAX_RANK,
     Args,
     BadArg,
     Int,
@@ -18,9 +19,12 @@ from webq8.handlers.registry import (
     TensorArg,
     TensorList,
     axis,
+    folds,
+    got,
+    number,
     op,
 )
-from webq8.ir import Alias, Const, Dispatch, Value
+from webq8.ir import Alias, Const, Dispatch, Tensor, Value
 
 __all__ = ["Axis", "axes_of", "broadcast_strides", "merged"]
 
@@ -28,7 +32,6 @@ Shape = tuple[int, ...]
 
 _DTYPES = ("float32", "int8", "uint8", "int32", "int64", "bool")
 _INT64 = (-(2**63), 2**63 - 1)
-_MAX_RANK = 8
 
 # int8 comes in row-major order; other dtypes always do
 _X = TensorArg(_DTYPES, "*S", "plain")
@@ -138,8 +141,8 @@ def _axes(dims: Sequence[int], rank: int) -> list[int]:
 
 
 def _check_rank(shape: Shape) -> Shape:
-    if len(shape) > _MAX_RANK:
-        raise BadArg(f"{len(shape)} dimensions; at most {_MAX_RANK} are supported", Unsupported)
+    if len(shape) > MAX_RANK:
+        raise BadArg(f"{len(shape)} dimensions; at most {MAX_RANK} are supported", Unsupported)
     return shape
 
 
@@ -148,7 +151,7 @@ class _Dtype(Scalar):
 
     def convert(self, value: Value) -> str | None:
         if value is not None and value not in _DTYPES:
-            raise BadArg(f"{value!r} is not supported; one of {', '.join(map(repr, _DTYPES))} is", Unsupported)
+            raise BadArg(f"{got(value)} is not supported; one of {', '.join(map(repr, _DTYPES))} is", Unsupported)
         return value if isinstance(value, str) else None
 
 
@@ -156,8 +159,8 @@ class _Fill(Scalar):
     """A number or a truth value, for tensors of any dtype."""
 
     def convert(self, value: Value) -> int | float | bool:
-        if not isinstance(value, bool | int | float):
-            raise BadArg(f"expected a number, got {value!r}")
+        number(value)
+        assert isinstance(value, int | float)
         return value
 
 
@@ -286,6 +289,11 @@ def squeeze(a: Args) -> Iterator[Alias]:
     yield from _same_elements(a)
 
 
+def _itself(a: Args) -> Tensor:
+    x: Operand = a.x
+    return x.tensor
+
+
 def _same_shape(a: Args) -> Mapping[str, Any]:
     return {"O": a.S}
 
@@ -314,6 +322,13 @@ def _same_shape(a: Args) -> Mapping[str, Any]:
 )
 def clone(a: Args) -> Iterator[Alias]:
     """A copy of x. The order of its bytes in memory is the planner's choice: that argument is ignored."""
+    yield from _same_elements(a)
+
+
+@op("et_vk.prepack.default", x=TensorArg(_DTYPES, "*S", const=True), out=_out(), derive=_same_shape)
+@folds(_itself)
+def prepack(a: Args) -> Iterator[Alias]:
+    """The constant x: upstream copies it to a texture, here it serves itself."""
     yield from _same_elements(a)
 
 

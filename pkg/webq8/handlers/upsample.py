@@ -4,13 +4,16 @@ as torch does, for each row and column; the kernels look it up."""
 import math
 from array import array
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from webq8.dtypes import numel
+from webq8.errors import LimitError, shown
 from webq8.handlers.registry import F32, Args, BadArg, Bool, Ints, Number, Numbers, f32, op
 from webq8.ir import Const, Dispatch
 
 __all__ = ["linear_taps", "nearest_taps"]
 
+_MOST_TAPS = 2**14  # rows or columns; each is worked out when a program is planned
 _NO_SCALE = Number(absent=0.0, default=None)
 
 
@@ -23,13 +26,15 @@ def _sizes(a: Args) -> Mapping[str, object]:
         raise BadArg("output_size and scale_factors are for height and width")
     if scales is None:
         scales = (getattr(a, "scale_height", 0.0), getattr(a, "scale_width", 0.0))
+    if not all(math.isfinite(s) and (s <= 0 or math.isfinite(f32(1.0 / s))) for s in scales):
+        raise BadArg(f"scales of {shown(scales)} are not finite float32 numbers, or 1/scale is none")
     sizes = a.output_size
     if sizes is None:
-        if not all(math.isfinite(s) for s in scales):
-            raise BadArg(f"scale_factors {scales} are not finite")
         sizes = (int(a.H * scales[0]), int(a.W * scales[1]))
     if min(*sizes, a.H, a.W) < 1:
-        raise BadArg(f"cannot resize {(a.H, a.W)} to {sizes}")
+        raise BadArg(f"cannot resize {[a.H, a.W]} to {[*sizes]}")
+    if max(sizes) > _MOST_TAPS:
+        raise BadArg(f"a map of {[*sizes]} is more than {_MOST_TAPS:,} rows or columns", LimitError)
     return {"OH": sizes[0], "OW": sizes[1], "scales": scales}
 
 
@@ -38,6 +43,7 @@ def _scale(size: int, out: int, given: float) -> float:
     return f32(1.0 / given) if given > 0 else f32(size / out)
 
 
+@lru_cache(64)
 def nearest_taps(size: int, out: int, given: float) -> list[int]:
     """The row or column that each output reads."""
     scale = _scale(size, out, given)
@@ -46,6 +52,7 @@ def nearest_taps(size: int, out: int, given: float) -> list[int]:
     return [min(math.floor(f32(f32(i) * scale)), size - 1) for i in range(out)]
 
 
+@lru_cache(64)
 def linear_taps(size: int, out: int, align_corners: bool, given: float) -> list[tuple[int, int, float]]:
     """The two rows or columns that each output reads, and the share of the second."""
     if out == size:

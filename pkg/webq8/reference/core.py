@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from webq8.budget import Budget
+from webq8.dtypes import ITEMSIZE, numel
 from webq8.handlers import REGISTRY
 from webq8.handlers.registry import Args, Operand, arguments, bind
 from webq8.ir import Call, Graph, Tensor, Value
-from webq8.rewrite import MOVING_OPS, reads, short_name, simplify
+from webq8.rewrite import MOVING_OPS, reads, short_name
 
 __all__ = ["Array", "Result", "fold_constants", "reference", "run_graph"]
 
@@ -23,8 +25,7 @@ _RUN: dict[str, Callable[[Args], Result]] = {}
 
 
 def run_graph(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
-    """Runs a graph that `plan.check_method` has passed."""
-    graph = simplify(graph)
+    """Runs a graph that `plan.check_method` has given."""
     arrays: dict[int, Array] = dict(zip(graph.inputs, inputs, strict=True))
     arrays |= _constants(graph.values, range(len(graph.values)))
     for call in graph.calls:
@@ -64,17 +65,20 @@ def _run_call(values: Sequence[Value], call: Call, arrays: Mapping[int, Array]) 
 _EXACT = {*MOVING_OPS, "_to_dim_order_copy", "_to_copy", "_clone_dim_order", "full", "scalar_tensor", "zeros", "ones"}
 
 
-def fold_constants(graph: Graph) -> Graph:
-    """Computes moves and conversions of constants now, once."""
+def fold_constants(graph: Graph, budget: Budget | None = None) -> Graph:
+    """Computes moves and conversions of constants now, once; what the budget does not afford is left to the GPU."""
+    budget = budget or Budget(None, "")
     values, calls = list(graph.values), list[Call]()
     for call in graph.calls:
         read = reads(graph, call)
         known = short_name(call) in _EXACT and not any(
             isinstance(t, Tensor) and t.data is None for t in (values[i] for i in read if i >= 0)
         )
-        if not (known and all(isinstance(values[i], Tensor) for i in call.args[-1:])):
+        out = values[call.args[-1]]
+        if not (known and isinstance(out, Tensor) and budget.affords(size := numel(out.shape) * ITEMSIZE[out.dtype])):
             calls.append(call)
             continue
+        budget.keep(size)
         for i, array in _run_call(values, call, _constants(values, read)).items():
             values[i] = Tensor(array.shape, str(array.dtype), memoryview(array.tobytes()))
     return graph._replace(values=tuple(values), calls=tuple(calls))

@@ -1,0 +1,43 @@
+"""What may be made of a file: a small multiple of its size. Few bytes that stand for more are refused before memory or
+time is spent on them; no exporter writes such files."""
+
+from webq8.errors import FormatError, LimitError, Webq8Error
+
+__all__ = ["Budget"]
+
+_MIB = 2**20
+_LIST_ITEM, _DISPATCH = 64, 2048  # what looking at one costs, in bytes that are looked at in the same time
+
+
+class Budget:
+    """What is left to spend on a file of `size` bytes; on a graph without a file (None) there is no bound."""
+
+    def __init__(self, size: int | None, what: str) -> None:
+        self._size, self._what = size, what
+        bound = float("inf") if size is None else size
+        self._reading, self._work, self._kept = 2 * bound + _MIB, 16 * bound + 16 * _MIB, 8 * bound + 24 * _MIB
+
+    def read(self, nbytes: int) -> None:
+        """Spends bytes that a reader decodes; those that are referred to often are decoded as often."""
+        self._reading -= nbytes
+        if self._reading < 0:
+            self._refuse("its parts refer to the same bytes again and again", FormatError)
+
+    def work(self, nbytes: int = 0, items: int = 0, dispatches: int = 0) -> None:
+        """Spends constants' bytes and lists' items that calls are checked and planned with, and their dispatches."""
+        self._work -= nbytes + items * _LIST_ITEM + dispatches * _DISPATCH
+        if self._work < 0:
+            self._refuse("its calls share the same lists and constants, or make dispatches, without end", LimitError)
+
+    def keep(self, nbytes: int) -> None:
+        """Spends bytes that constants take once they are computed and packed for the GPU."""
+        self._kept -= nbytes
+        if self._kept < 0:
+            self._refuse("its constants become many times as large when they are packed for the GPU", LimitError)
+
+    def affords(self, nbytes: int) -> bool:
+        """Whether so many bytes of computed constants can be kept."""
+        return nbytes <= self._kept
+
+    def _refuse(self, why: str, kind: type[Webq8Error]) -> None:
+        raise kind(f"{self._what}: too much would come of a file of {self._size:,} bytes: {why}. Export it again")

@@ -29,6 +29,7 @@ lint: $(VENV)
 	$(BIN)/mypy
 
 test: setup lint
+	$(BIN)/python tests/machine.py lavapipe
 	$(BIN)/python tests/networks.py
 	$(BIN)/pytest
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from webq8.errors import HostError
 
-__all__ = ["Gpu", "chrome_args", "find_chrome", "install_chrome", "launch_options"]
+__all__ = ["Gpu", "apt_install", "chrome_args", "find_chrome", "install_chrome", "launch_options"]
 
 Gpu = Literal["swiftshader", "hardware"]
 
@@ -47,14 +47,19 @@ def find_chrome(path: str | os.PathLike[str] | None = None) -> str:
 
 def install_chrome() -> str:
     """Install Chromium where this user may: from the distribution as root on Debian and its kin, else Playwright's."""
+    apt_install("chromium")
+    if any(map(shutil.which, CHROME_COMMANDS)):
+        return find_chrome()
+    _run([sys.executable, "-m", "playwright", "install", "chromium"])
+    return find_chrome()
+
+
+def apt_install(package: str) -> None:
+    """Install a package of Debian and its kin, where this user may."""
     apt = shutil.which("apt-get")
     if apt and os.geteuid() == 0:
         _run([apt, "update"])
-        _run([apt, "install", "--yes", "--no-install-recommends", "chromium"])
-        if any(map(shutil.which, CHROME_COMMANDS)):
-            return find_chrome()
-    _run([sys.executable, "-m", "playwright", "install", "chromium"])
-    return find_chrome()
+        _run([apt, "install", "--yes", "--no-install-recommends", package])
 
 
 def _run(command: list[str]) -> None:

@@ -31,6 +31,7 @@ _LIMITS = {
     "max_compute_workgroup_storage_size": "maxComputeWorkgroupStorageSize",
 }
 _BATCH_MS, _BATCHES = 30, 5  # a submit and its answer can cost 15 ms
+_SOFTWARE = ("swiftshader", "llvmpipe", "lavapipe", "softpipe", "microsoft basic render")  # where no flag says so
 _MATRIX = "chromium-experimental-subgroup-matrix"
 _FEATURES = ("timestamp-query", "subgroups", _MATRIX)  # asked for where the adapter has them
 
@@ -63,7 +64,8 @@ class Adapter:
         self.vendor, self.architecture = str(info.vendor), str(info.architecture)
         self.device, self.description = str(info.device), str(info.description)
         fallback = bool(getattr(info, "isFallbackAdapter", False))
-        self.software = fallback or "swiftshader" in f"{self.architecture} {self.description}".lower()
+        told = f"{self.vendor} {self.architecture} {self.device} {self.description}".lower()
+        self.software = fallback or any(name in told for name in _SOFTWARE)
         sizes = {getattr(info, "subgroupMinSize", 0), getattr(info, "subgroupMaxSize", 0)}
         shapes = [
             (c.componentType, c.resultComponentType, c.M, c.N, c.K)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import machine
 import numpy as np
 import pytest
 from webq8.chrome import find_chrome
@@ -25,11 +26,18 @@ def read(spec: dict[str, Any]) -> np.ndarray[Any, Any]:
 class Run:
     """`webq8 run MODEL` in a folder of its own, with `inputs` and further options."""
 
-    def __init__(self, folder: Path, model: Path, inputs: list[np.ndarray[Any, Any]], *options: object) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        model: Path,
+        inputs: list[np.ndarray[Any, Any]],
+        *options: object,
+        environment: dict[str, str] | None = None,
+    ) -> None:
         np.savez(folder / "in.npz", **{f"in{i}": array for i, array in enumerate(inputs)})
         files = ("--inputs", folder / "in.npz", "--outputs", folder / "out.npz")
         command = [str(word) for word in (sys.executable, "-m", "webq8.cli", "run", model, *files, *options)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
         self.files = sorted(path.name for path in folder.glob("*.npz*"))
         if "out.npz" in self.files:
@@ -119,9 +127,10 @@ exec {shlex.quote(find_chrome())} "$@" --disable-gpu --disable-software-rasteriz
 
 
 def test_software_adapter_is_no_hardware(tmp_path: Path) -> None:
-    """Wherever this machine has a GPU, SwiftShader is forced on the browser all the same."""
+    """Whatever Vulkan drivers this machine has, SwiftShader is forced on the browser, and they are hidden from it."""
     chrome = tmp_path / "chrome-on-swiftshader"
     chrome.write_text(f'#!/bin/sh\nexec {shlex.quote(find_chrome())} "$@" --use-webgpu-adapter=swiftshader\n')
     chrome.chmod(0o755)
-    run = Run(tmp_path, CLASSIFIER, [DIGIT], "--chrome", chrome, "--gpu", "hardware")
+    options = "--chrome", chrome, "--gpu", "hardware"
+    run = Run(tmp_path, CLASSIFIER, [DIGIT], *options, environment=machine.environment())
     run.check_failed(3, "no hardware adapter")

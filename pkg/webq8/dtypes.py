@@ -1,11 +1,12 @@
-"""Data types by name: sizes, buffer formats, and tensors out of anything that has the buffer protocol."""
+"""Data types by name: sizes, buffer formats, and the bytes of anything that has the buffer protocol."""
 
 import math
+from array import array
 from typing import Any
 
 from webq8.errors import InputError
 
-__all__ = ["FORMAT", "ITEMSIZE", "as_buffer", "cast", "cdiv", "numel", "round_up", "to_array"]
+__all__ = ["FORMAT", "ITEMSIZE", "as_buffer", "cast", "cdiv", "has_buffer", "numel", "round_up"]
 
 # name -> code of memoryview and array.array
 FORMAT = {
@@ -13,8 +14,11 @@ FORMAT = {
     "int8": "b",
     "uint8": "B",
     "int16": "h",
+    "uint16": "H",
     "int32": "i",
+    "uint32": "I",
     "int64": "q",
+    "uint64": "Q",
     "bool": "?",
     "float16": "e",
     "float64": "d",
@@ -24,13 +28,18 @@ ITEMSIZE = {
     "int8": 1,
     "uint8": 1,
     "int16": 2,
+    "uint16": 2,
     "int32": 4,
+    "uint32": 4,
     "int64": 8,
+    "uint64": 8,
     "bool": 1,
     "float16": 2,
     "float64": 8,
 }
-_INTS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}  # C's "l" differs in size between platforms
+_DTYPES = {code: name for name, code in FORMAT.items()}
+_SIZED = {"l": "int", "L": "uint", "n": "int", "N": "uint"}  # C's integers whose size differs between platforms
+_WORDS = {2: "H", 4: "I", 8: "Q"}  # of a size, whose bytes can be swapped
 
 
 def numel(shape: tuple[int, ...]) -> int:
@@ -51,15 +60,14 @@ def cast(data: memoryview, dtype: str, shape: tuple[int, ...] | None = None) -> 
     return flat if shape is None else data.cast(FORMAT[dtype], shape)  # type: ignore[call-overload]
 
 
-def _empty(shape: tuple[int, ...], dtype: str) -> "memoryview[Any]":
-    """A memoryview cannot be cast to a shape without elements, but one of a ctypes array has it."""
-    import ctypes
-
-    kind: Any = {"float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool}.get(dtype)
-    kind = kind or getattr(ctypes, f"c_{dtype}")
-    for size in reversed(shape):
-        kind = kind * size
-    return memoryview(kind())
+def has_buffer(x: Any) -> bool:
+    try:
+        memoryview(x)
+    except TypeError:
+        return False
+    except (ValueError, BufferError):
+        pass  # it has one that cannot be read
+    return True
 
 
 def as_buffer(x: Any, name: str) -> tuple[memoryview, tuple[int, ...], str]:
@@ -73,22 +81,24 @@ def as_buffer(x: Any, name: str) -> tuple[memoryview, tuple[int, ...], str]:
         raise InputError(
             f"{name}: a {type(x).__name__} is not an array; pass a numpy array or another object with a buffer"
         ) from None
-    code = view.format.lstrip("@=<") or "B"
-    dtype = next((d for d, c in FORMAT.items() if c == code), None)
-    if code == "l":
-        dtype = _INTS[view.itemsize]
+    except (ValueError, BufferError) as e:
+        raise InputError(f"{name}: its elements cannot be read: {e}") from None
+    if hasattr(x, "mask"):  # a buffer does not tell which elements are masked
+        raise InputError(f"{name}: a masked array has elements without a value; fill them in with x.filled(value)")
+    shape, code = view.shape or (), view.format
+    dtype = _DTYPES.get(code) or _dtype(code, view.itemsize)
     if dtype is None:
-        raise InputError(f"{name}: elements of type {view.format!r} are not supported; use one of {', '.join(FORMAT)}")
-    shape = tuple(view.shape or ())
-    if not numel(shape):
+        raise InputError(f"{name}: elements of type {code!r} are not supported; use one of {', '.join(FORMAT)}")
+    if not view.nbytes:
         return memoryview(b""), shape, dtype
+    if code[0] in ">!" and view.itemsize > 1:
+        swapped = array(_WORDS[view.itemsize], view.tobytes())
+        swapped.byteswap()
+        return memoryview(swapped).cast("B"), shape, dtype
     return (view if view.c_contiguous else memoryview(view.tobytes())).cast("B"), shape, dtype
 
 
-def to_array(data: bytearray | memoryview, shape: tuple[int, ...], dtype: str) -> Any:
-    """A numpy array over `data`; without numpy, a memoryview of that format and shape."""
-    try:
-        import numpy as np
-    except ImportError:
-        return cast(memoryview(data).cast("B"), dtype, shape) if numel(shape) else _empty(shape, dtype)
-    return np.frombuffer(data, dtype).reshape(shape)
+def _dtype(code: str, itemsize: int) -> str | None:
+    """The dtype of a format that says its byte order or is a C integer; None where there is none."""
+    plain = code.lstrip("@=<>!")
+    return f"{_SIZED[plain]}{8 * itemsize}" if plain in _SIZED else _DTYPES.get(plain)

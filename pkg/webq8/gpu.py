@@ -19,7 +19,7 @@ from webq8 import wgsl
 from webq8.errors import CannotBlock, ClosedError, DeviceError, DeviceLost, InputError, NoAdapter, ShaderError
 from webq8.ir import Limits, Plan, ProgramPlan, Slot, Step
 
-__all__ = ["Adapter", "Device", "Loaded", "block", "device", "fetch", "live", "request_ahead"]
+__all__ = ["Adapter", "Device", "Loaded", "block", "device", "fetch", "live", "read", "request_ahead", "to_python"]
 
 _js = getattr(js, "webq8Replay", None) or run_js(files("webq8").joinpath("replay.js").read_text("utf-8"))
 _current: "Device | None" = None
@@ -345,6 +345,10 @@ async def fetch(url: str, on_bytes: Callable[[int, int], None]) -> bytes:
         response = await js.fetch(url)
     except JsException as e:
         raise InputError(f"{url} cannot be fetched: {e}") from None
+    return await _body(response, url, on_bytes)
+
+
+async def _body(response: Any, url: str, on_bytes: Callable[[int, int], None]) -> bytes:
     if not response.ok:
         raise InputError(f"{url} cannot be fetched: HTTP {response.status} {response.statusText}")
     total = int(response.headers.get("content-length") or 0)
@@ -354,3 +358,41 @@ async def fetch(url: str, on_bytes: Callable[[int, int], None]) -> bytes:
         data += part.value.to_bytes()
         on_bytes(len(data), total)
     return bytes(data)
+
+
+async def read(source: Any, on_bytes: Callable[[int, int], None]) -> tuple[bytes, str]:
+    """The bytes and the name of a JavaScript typed array, ArrayBuffer, Blob, File or Response."""
+    kind = _kind(source)
+    try:
+        if kind == "Response":
+            return await _body(source, source.url, on_bytes), source.url
+        if kind in ("Blob", "File"):
+            return (await source.arrayBuffer()).to_bytes(), getattr(source, "name", "program")
+        if _is_buffer(source, kind):
+            return source.to_bytes(), "program"
+    except (JsException, AttributeError) as e:  # a Response without a body has no reader
+        raise InputError(f"source: this {kind} cannot be read: {e}") from None
+    raise InputError(
+        f"source: a JavaScript {kind} is not the bytes of a file: a typed array, ArrayBuffer, Blob, File or Response"
+    )
+
+
+def to_python(value: Any, name: str) -> tuple[str, Any]:
+    """A JavaScript value's kind, and what Python has for it: memoryviews of buffers, lists of arrays, or the value."""
+    kind = _kind(value)
+    try:
+        if kind == "ImageData":
+            return kind, value.data.to_py().cast("B", (value.height, value.width, 4))
+        if _is_buffer(value, kind) or js.Array.isArray(value):
+            return kind, value.to_py()
+    except (JsException, RuntimeError, TypeError) as e:  # detached, or of a type that Pyodide does not know
+        raise InputError(f"{name}: this {kind} cannot be read: {e}") from None
+    return kind, value
+
+
+def _kind(value: Any) -> str:
+    return str(js.Object.prototype.toString.call(value))[len("[object ") : -1]
+
+
+def _is_buffer(value: Any, kind: str) -> bool:
+    return bool(js.ArrayBuffer.isView(value)) or kind in ("ArrayBuffer", "SharedArrayBuffer")

@@ -102,8 +102,8 @@ class PythonPage:
         `function` is a module-level function of your own, `async` or not, of which only the source travels: it sees
         its arguments, `webq8`, and what it imports itself. Or it is source text that defines `main`. Arguments and
         results may hold numbers, strings, bytes, arrays, and lists, tuples and dicts of them. Arrays are numpy's here;
-        in the page too, or memoryviews where it has no numpy. Exceptions of webq8 and built-in ones are raised here
-        as they were there.
+        in the page too, or `webq8.arrays.Array`s where it has no numpy. Exceptions of webq8 and built-in ones are
+        raised here as they were there.
         """
         source, name = (textwrap.dedent(function), "main") if isinstance(function, str) else _source_of(function)
         request: transport.Request = {"source": source, "name": name, "args": list(args), "kwargs": kwargs}

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from webq8.dtypes import ITEMSIZE, as_buffer, numel, to_array
+from webq8.arrays import to_array
+from webq8.dtypes import ITEMSIZE, as_buffer, numel
 from webq8.errors import InputError, LimitError, raise_problems
 from webq8.handlers import REGISTRY
 from webq8.handlers.registry import Arg, Op, Scalar, TensorArg, TensorList, bind, out_specs
+from webq8.inputs import Given, convert, give
 from webq8.ir import Call, Graph, ListRef, Method, Value
 from webq8.ir import Program as Parsed
 from webq8.ir import Tensor as IrTensor
@@ -40,12 +42,24 @@ class Tensor:
     def __repr__(self) -> str:
         return f"<webq8 tensor {self.dtype} {list(self.shape)}{'' if self._data is not None else ', not computed yet'}>"
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        import numpy as np
+
+        return np.array(self._values(), dtype, copy=copy)
+
+    def __buffer__(self, flags: int) -> "memoryview[Any]":
+        return memoryview(self._values())
+
+    def _values(self) -> Any:
+        if self._data is None:
+            raise InputError("this tensor is not computed yet: `await y.numpy()` computes it, and gives a numpy array")
+        return to_array(self._data, self.shape, self.dtype)
+
     async def buffer(self, device: Literal["webgpu", "cpu"] = "webgpu") -> Any:
-        """The values: a numpy array, or a memoryview of the right format and shape where numpy is not installed."""
+        """The values: a numpy array, or a `webq8.arrays.Array` where numpy is not installed."""
         if self._data is None:
             await _realize(self, device)
-        assert self._data is not None
-        return to_array(self._data, self.shape, self.dtype)
+        return self._values()
 
     async def numpy(self, device: Literal["webgpu", "cpu"] = "webgpu") -> Any:
         """The values as a numpy array, computed on first use by one submit to the GPU.
@@ -55,7 +69,7 @@ class Tensor:
         try:
             import numpy as np
         except ImportError:
-            raise InputError("numpy is not installed here; `await y.buffer()` gives a memoryview instead") from None
+            raise InputError("numpy is not installed here; `await y.buffer()` gives an array without it") from None
         return np.asarray(await self.buffer(device))
 
 
@@ -75,15 +89,24 @@ class _Node:
 
 
 def tensor(x: Any, *, shape: tuple[int, ...] | None = None, dtype: str | None = None, name: str = "x") -> Tensor:
-    """Wraps a copy of a numpy array, or of any object with a buffer, for use with `webq8.ops`.
+    """Wraps a copy of an array, or of anything else that programs take, for use with `webq8.ops`.
 
-    `shape` and `dtype` say what a flat buffer of bytes holds, where its type does not. `name` stands in messages.
+    `shape` is its own by default, or flat where it has none. With `dtype` values convert exactly; bytes are taken as
+    elements of it. Numbers and lists have no dtype and need one. `name` stands in messages.
     """
-    data, given_shape, given_dtype = as_buffer(x, name)
-    shape, dtype = given_shape if shape is None else shape, dtype or given_dtype
-    if dtype not in ITEMSIZE or len(data) != numel(shape) * ITEMSIZE[dtype]:
-        raise InputError(f"{name}: {len(data)} bytes are not {dtype} {list(shape)}")
-    return Tensor(shape, dtype, memoryview(bytes(data)))
+    if dtype is not None and dtype not in ITEMSIZE:
+        raise InputError(f"{name}: dtype: {dtype!r} is not one of {', '.join(ITEMSIZE)}")
+    return _tensor(give(x, dtype, name), shape, dtype, name)
+
+
+def _tensor(given: Given, shape: tuple[int, ...] | None, dtype: str | None, name: str) -> Tensor:
+    dtype = dtype or given.dtype or "uint8"
+    data = convert(given, dtype, name)
+    if shape is None:
+        shape = (len(data) // ITEMSIZE[dtype],) if given.shape is None else given.shape
+    if len(data) != numel(shape) * ITEMSIZE[dtype]:
+        raise InputError(f"{name}: {given} cannot be {dtype} {list(shape)}")
+    return Tensor(tuple(shape), dtype, memoryview(bytes(data)))
 
 
 def close() -> None:
@@ -110,7 +133,8 @@ def _wrap(arg: Arg, value: Any, name: str) -> Any:
         return tuple(_wrap(a, v, name) for a, v in zip(arg.of(len(value)), value, strict=True))
     if isinstance(arg, Scalar) or value is None or isinstance(value, Tensor):
         return _plain(value)
-    return tensor(value, name=name)
+    only = arg.dtypes[0] if isinstance(arg, TensorArg) and len(arg.dtypes) == 1 else None
+    return _tensor(give(value, only, name), None, None, name)
 
 
 def _plain(value: Any) -> Any:

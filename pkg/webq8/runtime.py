@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from webq8.arrays import to_array
 from webq8.budget import Budget
-from webq8.dtypes import ITEMSIZE, as_buffer, numel, round_up, to_array
+from webq8.dtypes import ITEMSIZE, as_buffer, has_buffer, numel, round_up
 from webq8.errors import ClosedError, InputError, NoAdapter, Webq8Error, shown
 from webq8.formats import read_pte
+from webq8.inputs import fit
 from webq8.ir import Graph, Limits, Method, Plan, Tensor
 from webq8.ir import Program as Parsed
 from webq8.plan import check_memory, check_method, find_problems, plan_program
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["MethodSpec", "Program", "Source", "TensorSpec", "compile_program", "drive", "inspect", "load"]
 
 T = TypeVar("T")
-Source = str | os.PathLike[str] | bytes | bytearray | memoryview | io.IOBase
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | io.IOBase | Any  # Any: a value of JavaScript
 Progress = Callable[[float, str], None]
 _READ = 0.5  # the part of the progress that reading the file takes; the rest is shaders
 
@@ -81,10 +83,10 @@ class Program:
         return len(self._plans[name].steps) if self._plans else 0
 
     async def __call__(self, *inputs: Any, method: str | None = None) -> Any:
-        """Runs a method: arrays in (numpy, or anything with a buffer), arrays out; a tuple where there are several.
+        """Runs a method: arrays in (or what the README's table lists), arrays out; a tuple where there are several.
 
-        Without numpy, outputs are memoryviews of the right format and shape. `method` defaults to "forward", or to the
-        only one. Raises InputError where an input's count, shape or dtype is wrong, ClosedError after `close()`.
+        Without numpy, outputs are `webq8.arrays.Array`s. `method` defaults to "forward", or to the only one. Raises
+        InputError where an input's count, shape or values are wrong, ClosedError after `close()`.
         """
         name = self._method(method)
         buffers = self._check(name, inputs)
@@ -165,14 +167,8 @@ class Program:
         if len(inputs) != len(specs):
             expected = ", ".join(map(str, specs)) or "none"
             raise InputError(f"{method} takes {len(specs)} inputs ({expected}), got {len(inputs)}")
-        buffers = []
-        for i, (x, spec) in enumerate(zip(inputs, specs, strict=True)):
-            data, shape, dtype = as_buffer(x, f"input {i} of {method}")
-            if (shape, dtype) != (spec.shape, spec.dtype):
-                hint = f"; convert it with .astype({spec.dtype!r})" if dtype != spec.dtype else ""
-                raise InputError(f"input {i} of {method}: expected {spec}, got {dtype} {list(shape)}{hint}")
-            buffers.append(data)
-        return buffers
+        given = zip(inputs, specs, strict=True)
+        return [fit(x, spec.shape, spec.dtype, f"input {i} of {method}") for i, (x, spec) in enumerate(given)]
 
     def _reference(self, method: str, buffers: Sequence[memoryview]) -> list[Any]:
         from webq8.reference import run_graph
@@ -217,7 +213,8 @@ async def load(
     """Loads a `.pte` file that ExecuTorch exported for its Vulkan/WebGPU delegate.
 
     Args:
-        source: a URL, a path, the file's bytes, or an open binary file.
+        source: a URL, a path, the file's bytes (anything with a buffer), or an open binary file; in a page also a typed
+            array, ArrayBuffer, Blob, File or Response of JavaScript.
         device: "webgpu" runs in the page on the GPU; "cpu" runs the numpy reference, anywhere.
         on_progress: called with a fraction (rising, ending at 1) and a few words on what goes on.
         optimizations: the names of `webq8.rewrite.OPTIMIZATIONS` to apply; all of them by default. None changes a byte.
@@ -337,20 +334,32 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
 
 
 async def _read(source: Source, report: "_Monotonic") -> tuple[bytes | bytearray | memoryview, str]:
-    if isinstance(source, bytes | bytearray | memoryview):
+    if isinstance(source, bytes | bytearray):
         return source, "program"
     if isinstance(source, str | os.PathLike):
         text = os.fspath(source)
-        name = text.split("?")[0].rstrip("/").rpartition("/")[2] or text
+        name = _name(text)
         if "://" not in text and Path(text).exists():
             return Path(text).read_bytes(), name
         return await _fetch(text, report), name
+    if hasattr(source, "js_id"):
+        from webq8 import gpu
+
+        data, url = await gpu.read(source, _on_bytes(report))
+        return data, _name(url)
     if hasattr(source, "read"):
         data = source.read()
         if not isinstance(data, bytes | bytearray | memoryview):
             raise InputError(f"source: reading it gives {type(data).__name__}; open the file in binary mode")
         return data, Path(str(getattr(source, "name", "program"))).name
-    raise InputError(f"source: a {type(source).__name__} is not a URL, path, bytes or binary file")
+    if has_buffer(source):
+        return as_buffer(source, "source")[0], "program"
+    hint = "; await it first" if hasattr(source, "__await__") else ""
+    raise InputError(f"source: a {type(source).__name__} is not a URL, path, bytes or binary file{hint}")
+
+
+def _name(path: str) -> str:
+    return path.split("?")[0].rstrip("/").rpartition("/")[2] or path or "program"
 
 
 async def _fetch(url: str, report: "_Monotonic") -> bytes:
@@ -364,11 +373,12 @@ async def _fetch(url: str, report: "_Monotonic") -> bytes:
         with urllib.request.urlopen(url) as response:
             return bytes(response.read())
 
-    def on_bytes(done: int, total: int) -> None:
-        # without a known total, creep towards the end
-        report(_READ * (done / total if total else done / (done + 2**20)), f"{done:,} bytes")
+    return await gpu.fetch(url, _on_bytes(report))
 
-    return await gpu.fetch(url, on_bytes)
+
+def _on_bytes(report: "_Monotonic") -> Callable[[int, int], None]:
+    """Reports a download. Without a known total, it creeps towards the end."""
+    return lambda done, total: report(_READ * (done / total if total else done / (done + 2**20)), f"{done:,} bytes")
 
 
 class _Monotonic:

@@ -15,7 +15,8 @@ import traceback
 from typing import Any
 
 from webq8 import errors
-from webq8.dtypes import as_buffer, to_array
+from webq8.arrays import to_array
+from webq8.dtypes import as_buffer
 
 __all__ = ["Request", "answer", "pack", "result", "unpack"]
 

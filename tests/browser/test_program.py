@@ -134,7 +134,7 @@ async def wrong_input(url):
 
 
 def test_inputs_are_checked(webq8_page: PythonPage) -> None:
-    with pytest.raises(InputError, match=r"input 0 of forward: expected float32 \[1, 64\], got uint8 \[4\]"):
+    with pytest.raises(InputError, match=r"input 0 of forward: expected float32 \[1, 64\], which is 256 bytes, got 4"):
         webq8_page.call(wrong_input, URL)
 
 
@@ -160,6 +160,8 @@ def test_description(webq8_page: PythonPage) -> None:
 
 
 async def without_numpy(data, x):
+    from pyodide.ffi import create_proxy
+
     try:
         import numpy
     except ImportError:
@@ -168,17 +170,29 @@ async def without_numpy(data, x):
         raise AssertionError(f"numpy {numpy.__version__} is here")
     with await webq8.load(data) as program:
         y = await program(x)
-        assert isinstance(y, memoryview)
-        return y, y.format, list(y.shape)
+        buffer = create_proxy(y).getBuffer()
+        return {
+            "values": memoryview(y),
+            "lists": y.tolist(),
+            "kind": (y.dtype, y.shape, y.format, y.nbytes),
+            "items": [y[0, 7], y[0][7], y[0].tolist()[7]],
+            "js": (buffer.format, list(buffer.data)),
+            "repr": repr(y),
+        }
 
 
 @pytest.mark.parametrize("thread", ["worker", "main"])
 def test_pyodide_314_without_numpy(webq8_browser: Browser, thread: str) -> None:
     with webq8_browser.page("314.0.7", thread) as page:
         page.check_adapter()
-        logits, code, shape = page.call(without_numpy, CLASSIFIER.read_bytes(), DIGITS[0])
-        assert (code, shape) == ("f", [1, 10])
-        np.testing.assert_array_equal(logits, LOGITS[:1])
+        told = page.call(without_numpy, CLASSIFIER.read_bytes(), DIGITS[0])
+        np.testing.assert_array_equal(told["values"], LOGITS[:1])
+        assert told["lists"] == LOGITS[:1].tolist()
+        assert told["kind"] == ("float32", (1, 10), "f", 40)
+        assert told["items"] == [LOGITS[0, 7]] * 3
+        assert told["js"] == ("f", LOGITS[0].tolist())
+        shown = ", ".join(f"{x:.6g}" for x in LOGITS[0].tolist())
+        assert told["repr"] == f"<webq8 array float32 [1, 10]: [[{shown}]]>"
 
 
 async def with_numpy(data, x):

@@ -115,7 +115,7 @@ X = np.zeros((4, 16), np.float32)
         ({"in0": X, "in1": X}, "takes 1 inputs"),
         ({}, "takes 1 inputs"),
         ({"in0": X[:3]}, "expected float32 [4, 16], got float32 [3, 16]"),
-        ({"in0": X.astype(np.float64)}, "expected float32 [4, 16], got float64 [4, 16]"),
+        ({"in0": X.astype(np.float64) + 0.1}, "0.1 (float64) at [0, 0] is not exactly float32"),
         ({"in0": X.astype(np.complex64)}, "not supported"),
         ({"in0": np.array([{}], object)}, "is not an .npz file of plain arrays"),
     ],

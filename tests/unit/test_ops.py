@@ -30,7 +30,8 @@ def transposed(x=MAP, w=KERNELS, scales=SIX, kernel=(2, 2), **rest):
     ("make", "message"),
     [
         (lambda: linear(x=X.astype(np.float32)), r"x: expected int8 \[\*B, K\], got float32 \[3, 8\]"),
-        (lambda: linear(x=[1, 2]), "x: a list is not an array"),
+        (lambda: linear(x=[[1, 2, 300]]), r"x: 300 at \[0, 2\] is not exactly int8"),
+        (lambda: linear(x="12"), "x: a str is neither a number nor an array"),
         (lambda: linear(x=None), r"x: expected a tensor int8 \[\*B, K\], got None"),
         (lambda: linear(w=W[:, :7]), r"weight: shape \[5, 7\]: size 7 is less than K = 8"),
         (lambda: linear(w=W[0]), r"weight: shape \[8\] has 1 dimensions, \[N, K\+\] expected"),
@@ -113,10 +114,31 @@ def test_tensor_from_any_buffer() -> None:
     assert webq8.tensor(X.T).shape == (8, 3)
     flat = webq8.tensor(bytes(12), shape=(3, 4), dtype="int8")
     assert (flat.shape, flat.dtype) == ((3, 4), "int8")
-    with pytest.raises(InputError, match=r"x: 12 bytes are not int8 \[5, 4\]"):
+    with pytest.raises(InputError, match=r"x: 12 bytes cannot be int8 \[5, 4\]"):
         webq8.tensor(bytes(12), shape=(5, 4), dtype="int8")
     with pytest.raises(InputError, match="elements of type"):
         webq8.tensor(np.zeros(3, np.complex64))
+    with pytest.raises(InputError, match="dtype: 'int4' is not one of float32, int8"):
+        webq8.tensor(bytes(12), dtype="int4")
+
+
+def test_tensor_from_numbers() -> None:
+    assert drive(webq8.tensor([[0.5], [0.25]], dtype="float32").numpy()).tolist() == [[0.5], [0.25]]
+    assert drive(webq8.tensor(np.arange(4.0), dtype="int8", shape=(2, 2)).numpy()).tolist() == [[0, 1], [2, 3]]
+    with pytest.raises(InputError, match=r"x: numbers and lists have no dtype; say which, as by webq8\.tensor"):
+        webq8.tensor([1, 2])
+    q = ops.quantize_per_tensor([0.1, 0.2], 0.1, 0)
+    assert drive(q.numpy("cpu")).tolist() == [1, 2]
+
+
+def test_numpy_reads_a_tensor_that_is_computed() -> None:
+    y = linear(X + np.int8(3), 0.02, 3)
+    with pytest.raises(InputError, match=r"not computed yet: `await y\.numpy\(\)` computes it"):
+        np.asarray(y)
+    drive(y.numpy("cpu"))
+    assert np.asarray(y).dtype == np.int8
+    np.testing.assert_array_equal(np.asarray(y, np.float64), np.zeros((3, 5)))
+    assert not np.shares_memory(np.array(y), drive(y.numpy()))
 
 
 def test_a_gpu_is_needed_unless_cpu_is_asked_for() -> None:

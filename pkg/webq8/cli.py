@@ -258,8 +258,8 @@ def _as_text(model: Path, methods: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _spec(tensor: Mapping[str, Any]) -> str:
-    return f"{tensor['dtype']}{tensor['shape']}"
+def _spec(found: Mapping[str, Any]) -> str:
+    return repr(found["value"]) if "value" in found else f"{found['dtype']}{found['shape']}"
 
 
 def _serve(args: argparse.Namespace) -> None:

@@ -2,11 +2,13 @@
 
 import math
 from array import array
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from webq8.errors import InputError
 
-__all__ = ["FORMAT", "ITEMSIZE", "as_buffer", "cast", "cdiv", "has_buffer", "numel", "round_up"]
+__all__ = ["FORMAT", "ITEMSIZE", "as_buffer", "cast", "cdiv", "has_buffer", "numel", "round_up", "row_major"]
 
 # name -> code of memoryview and array.array
 FORMAT = {
@@ -68,6 +70,29 @@ def has_buffer(x: Any) -> bool:
     except (ValueError, BufferError):
         pass  # it has one that cannot be read
     return True
+
+
+def row_major(data: memoryview, shape: tuple[int, ...], order: Sequence[int], dtype: str) -> memoryview:
+    """In row-major order, elements that lie with their dimensions in another order, the outermost first."""
+    varying = [d for d in order if shape[d] != 1]
+    if varying == sorted(varying) or not numel(shape):
+        return data
+
+    def steps(dims: list[int]) -> dict[int, int]:
+        return {d: numel(tuple(shape[inner] for inner in dims[n + 1 :])) for n, d in enumerate(dims)}
+
+    x_steps, y_steps = steps(varying), steps(sorted(varying))
+    longest = max(varying, key=shape.__getitem__)  # by slices, the others place by place
+    others = [d for d in varying if d != longest]
+    x, y = cast(data, dtype), cast(memoryview(bytearray(data)), dtype)
+
+    def run(at: tuple[int, ...], of: dict[int, int]) -> slice:
+        start = sum(n * of[d] for n, d in zip(at, others, strict=True))
+        return slice(start, start + shape[longest] * of[longest], of[longest])
+
+    for at in product(*(range(shape[d]) for d in others)):
+        y[run(at, y_steps)] = x[run(at, x_steps)]
+    return y.cast("B").toreadonly()
 
 
 def as_buffer(x: Any, name: str) -> tuple[memoryview, tuple[int, ...], str]:

@@ -157,7 +157,7 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All that a device needs to run a method: sizes of activation buffers, the steps, and where data goes in and out
+    """All that a device needs to run a method: sizes of activation buffers, the steps, and where tensors go in and out
     (row-major, whole words). `ends` are the numbers of steps after which a submit ends; the last is that of all."""
 
     buffers: tuple[int, ...]

@@ -104,8 +104,10 @@ def _data_flow_problems(graph: Graph) -> list[Problem]:
             problems.append(Problem(call.node, call.op, f"writes value {i} a second time", FormatError))
         known |= writes(graph, call)
     for i in graph.outputs:
-        if i not in known or not isinstance(graph.values[i], Tensor):
-            problems.append(Problem("outputs", "", f"value {i} is not a tensor that a call computes", FormatError))
+        if i not in known:
+            problems.append(Problem("outputs", "", f"value {i} is a tensor that no call computes", FormatError))
+        elif isinstance(graph.values[i], ListRef):
+            problems.append(Problem("outputs", "", f"value {i} is a list, which is not supported"))
     return problems
 
 
@@ -169,7 +171,7 @@ class _Planner:
         inputs = [self._plain_input(i) for i in self.graph.inputs]
         for call, spec in calls:
             self._call(call, spec)
-        outputs = [self._as(i, "plain", "outputs") for i in self.graph.outputs]
+        outputs = [self._as(i, "plain", "outputs") for i in self.graph.outputs if i in self.tensors]
         return _Allocator(self, inputs, outputs).plan()
 
     def _choose_layouts(self, calls: Sequence[tuple[Call, Op]]) -> None:

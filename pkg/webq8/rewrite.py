@@ -313,9 +313,7 @@ def _moves(editor: _Editor, call: Call, result: int) -> bool:
         return False
     if short_name(call) in _POOLING:
         others = set(_ids(editor.values, call.args[-1:])) - {result}
-        pairs = (editor.values[i] for i in call.args[1:5])
-        written_out = all(isinstance(p, tuple) and (len(p) == 2 or (not p and n == 1)) for n, p in enumerate(pairs))
-        return written_out and not any(map(editor.uses, others)) and len(editor.shape(call.args[0])) == 4
+        return not any(map(editor.uses, others)) and len(editor.shape(call.args[0])) == 4
     if short_name(call) == "pixel_shuffle" and len(editor.shape(call.args[0])) != 4:
         return False
     return short_name(call) in MOVING_OPS and call.op.startswith("aten")

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from webq8.arrays import to_array
 from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, as_buffer, has_buffer, numel, round_up
-from webq8.errors import ClosedError, InputError, NoAdapter, Webq8Error, shown
+from webq8.errors import ClosedError, InputError, LimitError, NoAdapter, Unsupported, Webq8Error, raise_problems, shown
 from webq8.formats import read_pte
 from webq8.inputs import fit
-from webq8.ir import Graph, Limits, Method, Plan, Tensor
+from webq8.ir import Graph, Limits, Method, Plan, ProgramPlan, Tensor, Value
 from webq8.ir import Program as Parsed
-from webq8.plan import check_memory, check_method, find_problems, plan_program
+from webq8.plan import check_memory, find_problems, plan_program
 from webq8.rewrite import has_constant_calls, optimize
 
 if TYPE_CHECKING:
     from webq8.gpu import Adapter, Loaded
     from webq8.profiling import Profile
 
-__all__ = ["MethodSpec", "Program", "Source", "TensorSpec", "compile_program", "drive", "inspect", "load"]
+__all__ = ["MethodSpec", "Program", "Source", "TensorSpec", "ValueSpec", "compile_program", "drive", "inspect", "load"]
 
 T = TypeVar("T")
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | io.IOBase | Any  # Any: a value of JavaScript
@@ -42,9 +42,19 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
+class ValueSpec:
+    """A result that is no tensor: the file has it, and each call returns it."""
+
+    value: Value
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True)
 class MethodSpec:
     inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec | ValueSpec, ...]
 
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.inputs))}) -> {', '.join(map(str, self.outputs))}"
@@ -54,24 +64,30 @@ class Program:
     """A loaded model. Get one from `webq8.load`; call it, then `close()` it (or use `with`).
 
     Attributes:
-        methods: input and output specs of each method, by name.
+        methods: input and output specs of each method, by name; one that cannot run says why when it is called.
         device: "webgpu" or "cpu".
         adapter: the GPU's description (`str()` is its name, `.software` tells CPU emulation); None on "cpu".
         load_ms: milliseconds that each stage of loading took.
     """
 
     def __init__(
-        self, name: str, parsed: Parsed, plans: Mapping[str, Plan], loaded: "Loaded | None", load_ms: dict[str, float]
+        self,
+        name: str,
+        parsed: Parsed,
+        refused: Mapping[str, Webq8Error],
+        plans: Mapping[str, Plan],
+        loaded: "Loaded | None",
+        load_ms: dict[str, float],
     ) -> None:
         self.name, self.load_ms = name, load_ms
         self.methods: dict[str, MethodSpec] = {n: _spec(parsed, n) for n in parsed.methods}
         self.submits = 0
-        self._parsed, self._plans, self._loaded = parsed, plans, loaded
+        self._parsed, self._refused, self._plans, self._loaded = parsed, refused, plans, loaded
         self._closed = False
 
     @property
     def device(self) -> Literal["webgpu", "cpu"]:
-        return "webgpu" if self._plans else "cpu"
+        return "webgpu" if self._loaded else "cpu"
 
     @property
     def adapter(self) -> "Adapter | None":
@@ -80,18 +96,23 @@ class Program:
     def dispatches(self, method: str | None = None) -> int:
         """GPU dispatches that a run of a method takes; 0 on "cpu"."""
         name = self._method(method)
-        return len(self._plans[name].steps) if self._plans else 0
+        return len(self._plans[name].steps) if name in self._plans else 0
 
     async def __call__(self, *inputs: Any, method: str | None = None) -> Any:
         """Runs a method: arrays in (or what the README's table lists), arrays out; a tuple where there are several.
+        What a method returns besides tensors, as constant methods do, is returned as Python has it.
 
         Without numpy, outputs are `webq8.arrays.Array`s. `method` defaults to "forward", or to the only one. Raises
-        InputError where an input's count, shape or values are wrong, ClosedError after `close()`.
+        InputError where an input's count, shape or values are wrong, ClosedError after `close()`; where this method
+        cannot run, what `load` raises where none can.
         """
         name = self._method(method)
         buffers = self._check(name, inputs)
         outputs = self.methods[name].outputs
-        if self._loaded is None:
+        tensors = [spec for spec in outputs if isinstance(spec, TensorSpec)]
+        if not tensors:
+            results = []
+        elif self._loaded is None:
             results = self._reference(name, buffers)
         else:
             plan = self._plans[name]
@@ -99,11 +120,13 @@ class Program:
             await self._loaded.run(name, _whole_words(buffers), destination)
             self.submits += len(plan.ends)
             results, at = [], 0
-            for spec, slot in zip(outputs, plan.outputs, strict=True):
+            for spec, slot in zip(tensors, plan.outputs, strict=True):
                 size = numel(spec.shape) * ITEMSIZE[spec.dtype]
                 results.append(to_array(memoryview(destination)[at : at + size], spec.shape, spec.dtype))
                 at += slot.size
-        return results[0] if len(results) == 1 else tuple(results)
+        computed = iter(results)
+        every = tuple(spec.value if isinstance(spec, ValueSpec) else next(computed) for spec in outputs)
+        return every[0] if len(every) == 1 else every
 
     def run(self, *inputs: Any, method: str | None = None) -> Any:
         """The same without `await`, where the browser can block; raises CannotBlock elsewhere."""
@@ -126,6 +149,8 @@ class Program:
         name = self._method(method)
         if self._loaded is None:
             raise InputError(f'{self.name}: profiling measures the GPU; load it with device="webgpu"')
+        if name not in self._plans:
+            raise InputError(f"{self.name}: {name} computes nothing that could be profiled")
         if runs < 1:
             raise InputError(f"runs: {runs} is less than 1")
         sources, plan, times = _whole_words(self._check(name, inputs)), self._plans[name], list[list[int]]()
@@ -151,7 +176,8 @@ class Program:
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"on {self.adapter or 'cpu'}"
-        methods = "".join(f"\n  {name}{spec}" for name, spec in self.methods.items())
+        cannot = dict.fromkeys(self._refused, ", which cannot run")
+        methods = "".join(f"\n  {name}{spec}{cannot.get(name, '')}" for name, spec in self.methods.items())
         return f"<webq8 program {self.name}, {state}{methods}>"
 
     def _method(self, method: str | None) -> str:
@@ -160,6 +186,8 @@ class Program:
         name = method or ("forward" if "forward" in self.methods else next(iter(self.methods)))
         if name not in self.methods or (method is None and name != "forward" and len(self.methods) > 1):
             raise InputError(f"{self.name} has no method {name!r}; it has {', '.join(self.methods)}: pass method=…")
+        if name in self._refused:
+            raise type(self._refused[name])(str(self._refused[name]))
         return name
 
     def _check(self, method: str, inputs: Sequence[Any]) -> list[memoryview]:
@@ -197,10 +225,12 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
 def _spec(parsed: Parsed, name: str) -> MethodSpec:
     graph = parsed.methods[name].graph
 
-    def specs(ids: Sequence[int]) -> tuple[TensorSpec, ...]:
-        return tuple(TensorSpec(t.shape, t.dtype) for t in (graph.values[i] for i in ids) if isinstance(t, Tensor))
-
-    return MethodSpec(specs(graph.inputs), specs(graph.outputs))
+    inputs = (graph.values[i] for i in graph.inputs)
+    outputs = (graph.values[i] for i in graph.outputs)
+    return MethodSpec(
+        tuple(TensorSpec(t.shape, t.dtype) for t in inputs if isinstance(t, Tensor)),
+        tuple(TensorSpec(v.shape, v.dtype) if isinstance(v, Tensor) else ValueSpec(v) for v in outputs),
+    )
 
 
 async def load(
@@ -249,32 +279,39 @@ async def compile_program(
     """Checks, rewrites, plans and uploads a program that has been read."""
     report, clock = report or _Monotonic(None), clock or _Clock()
     budget = Budget(parsed.size, name)
-    graphs = {
-        n: check_method(m, name if len(parsed.methods) == 1 else f"{name}, method {shown(n)}", budget)
-        for n, m in parsed.methods.items()
-    }
-    parsed = Parsed({n: Method(n, graph) for n, graph in graphs.items()})
+    graphs, refused = dict[str, Graph](), dict[str, Webq8Error]()
+    for n, method in parsed.methods.items():
+        graph, problems = find_problems(method, budget)
+        try:
+            raise_problems(name if len(parsed.methods) == 1 else f"{name}, method {shown(n)}", problems)
+            if device == "cpu":
+                check_memory(graph, name)
+            graphs[n] = graph
+        except (Unsupported, LimitError) as e:
+            refused[n] = e
+    _check_some(graphs, refused)
+    parsed = Parsed({n: Method(n, graphs.get(n, method.graph)) for n, method in parsed.methods.items()})
     clock.lap("check")
     if device == "cpu":
         try:
             import webq8.reference  # noqa: F401 - tells early that numpy is missing
         except ImportError:
             raise InputError('device="cpu" needs numpy; install it, or run on "webgpu"') from None
-        for graph in graphs.values():
-            check_memory(graph, name)
         report(1.0, "ready")
-        return Program(name, parsed, {}, None, clock.laps)
+        return Program(name, parsed, refused, {}, None, clock.laps)
     try:
         from webq8 import gpu
     except ImportError:
         raise NoAdapter(
             'WebGPU is only there in a web page: run this in Pyodide, use `webq8 run`, or pass device="cpu"'
         ) from None
-    rewritten = {n: rewrite(graph, optimizations, budget) for n, graph in graphs.items()}
+    computing = {n: g for n, g in graphs.items() if any(isinstance(g.values[i], Tensor) for i in g.outputs)}
+    rewritten = {n: rewrite(graph, optimizations, budget) for n, graph in computing.items()}
     clock.lap("rewrite")
     owner = await gpu.device()
     clock.lap("device")
-    planned = plan_program(rewritten, owner.limits, name, budget)
+    planned = _planned(rewritten, owner.limits, name, budget, refused)
+    _check_some(graphs.keys() - refused.keys(), refused)
     clock.lap("plan")
 
     def on_shader(done: int, total: int) -> None:
@@ -283,7 +320,29 @@ async def compile_program(
     loaded = await owner.load(planned, on_shader)
     clock.lap("compile")
     report(1.0, "ready")
-    return Program(name, parsed, planned.plans, loaded, clock.laps)
+    return Program(name, parsed, refused, planned.plans, loaded, clock.laps)
+
+
+def _check_some(methods: Collection[str], refused: Mapping[str, Webq8Error]) -> None:
+    """Raises what is wrong with all methods where none can run."""
+    if not methods:
+        first = next(iter(refused.values()))
+        raise type(first)("\n".join(map(str, refused.values())))
+
+
+def _planned(
+    graphs: Mapping[str, Graph], limits: Limits, name: str, budget: Budget, refused: dict[str, Webq8Error]
+) -> ProgramPlan:
+    """The plans of those methods that fit the device; adds the others to `refused`."""
+    try:
+        return plan_program(graphs, limits, name, budget)
+    except LimitError:
+        for n, graph in graphs.items():
+            try:
+                plan_program({n: graph}, limits, name, budget)
+            except LimitError as e:
+                refused[n] = e
+        return plan_program({n: g for n, g in graphs.items() if n not in refused}, limits, name, budget)
 
 
 def rewrite(graph: Graph, optimizations: Collection[str] | None = None, budget: Budget | None = None) -> Graph:
@@ -315,7 +374,10 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
         graph, problems = find_problems(method, budget)
         entry: dict[str, Any] = {
             "inputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.inputs],
-            "outputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.outputs],
+            "outputs": [
+                {"shape": list(v.shape), "dtype": v.dtype} if isinstance(v, TensorSpec) else {"value": v.value}
+                for v in spec.outputs
+            ],
             "ops": ops,
             "unsupported": [{"node": p.node, "op": p.op, "reason": p.reason} for p in problems],
         }

@@ -7,6 +7,7 @@ import pytest
 import webq8
 from webq8.errors import CannotBlock, ClosedError, InputError
 from webq8.host import Browser, PythonPage
+from webq8.runtime import drive
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
@@ -204,3 +205,37 @@ def test_main_thread(webq8_browser: Browser) -> None:
     with webq8_browser.page("0.27.7", "main") as page:
         page.check_adapter()
         np.testing.assert_array_equal(page.call(with_numpy, CLASSIFIER.read_bytes(), DIGITS[0]), LOGITS[:1])
+
+
+async def run_methods(data, inputs, methods):
+    with await webq8.load(data) as program:
+        results = [await program(*inputs, method=method) for method in methods]
+        return [list(r) if isinstance(r, tuple) else [r] for r in results], program.device
+
+
+CONTAINERS = ROOT / "tests" / "data" / "containers"
+INPUTS = {
+    "methods": (np.arange(-3, 3, dtype=np.float32).reshape(2, 3),),
+    "passed_on": (np.arange(-3, 3, dtype=np.float32).reshape(2, 3),),
+    "narrowed": (np.arange(-5, 7, dtype=np.int64).reshape(1, 12),),
+}
+CONSTANT = ("get_n", "get_scale", "is_quantized", "get_name", "get_sizes", "get_table")
+
+
+@pytest.mark.parametrize("name", ["methods", "passed_on", "narrowed", "channels_last", "transposed", "valid"])
+def test_ways_of_the_container(webq8_page: PythonPage, name: str) -> None:
+    """Constant methods; outputs that are inputs or constants; int64 narrowed; NHWC; lists of one element."""
+    path = CONTAINERS / f"{name}.pte"
+    inputs = INPUTS.get(name) or (np.load(path.with_suffix(".npz"))["in0"],)
+    reference = drive(webq8.load(path, device="cpu"))
+    for given, methods in ((inputs, ("forward",)), ((), CONSTANT if name == "methods" else ())):
+        results, device = webq8_page.call(run_methods, path.read_bytes(), list(given), list(methods))
+        assert device == "webgpu"
+        for method, result in zip(methods, results, strict=True):
+            want = reference.run(*given, method=method)
+            for got, wanted in zip(result, want if isinstance(want, tuple) else (want,), strict=True):
+                assert type(got) is type(wanted)
+                if isinstance(got, str):
+                    assert got == wanted
+                else:
+                    np.testing.assert_allclose(got, wanted, 1e-6, 1e-6, strict=isinstance(got, np.ndarray))

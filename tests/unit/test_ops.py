@@ -52,7 +52,10 @@ def transposed(x=MAP, w=KERNELS, scales=SIX, kernel=(2, 2), **rest):
         (lambda: transposed(w=KERNELS[:, :15]), r"weight: shape \[6, 15\]: size 15 is less than R = 16"),
         (lambda: transposed(groups=3), "groups = 3 does not divide 4 input and 6 output channels"),
         (lambda: transposed(stride=(0, 1)), "stride: .* must be at least 1"),
-        (lambda: transposed(stride=2), r"stride: expected two integers \(height, width\), got 2"),
+        (
+            lambda: transposed(stride=(1, 2, 3)),
+            r"stride: expected one or two integers \(height, width\), got \[1, 2, 3\]",
+        ),
         (lambda: transposed(padding=(9, 0)), "leaves a negative output size"),
         (lambda: transposed(dilation=(1, 0)), "dilation: .* must be at least 1"),
         (lambda: ops.q8ta_add(X, X[:, :7], *[0.1, 0] * 3), r"shapes \[3, 8\] and \[3, 7\] do not broadcast"),
@@ -159,3 +162,31 @@ def test_signatures_help() -> None:
         "(x, scale, zero_point, qmin=-128, qmax=127, dtype=None)"
     )
     assert "requantize" in ops.q8ta_linear.__doc__
+
+
+def _sized(kernel, stride, padding, dilation, extra):
+    """Every op with sizes for height and width, each of them in one form."""
+    image = np.random.default_rng(0).normal(size=(1, 4, 9, 9)).astype(np.float32)
+    x = np.random.default_rng(1).integers(-128, 128, (1, 4, 9, 9), np.int8)
+    four = np.full(4, 0.01, np.float32)
+    weight, depthwise = np.ones((6, 36), np.int8), np.ones((3, 3, 4), np.int8)
+    ones = np.ones((4, 4, 3, 3), np.float32)
+    conv = (x, 0.02, 3, weight, None, SIX, 0.05, 0, None, kernel, stride, padding)
+    yield ops.q8ta_conv2d(*conv, dilation)
+    yield ops.q8ta_conv2d_transposed(*conv, extra, dilation)
+    yield ops.q8ta_conv2d_dw(x, 0.02, 3, depthwise, None, four, 0.05, 0, None, kernel, stride, padding, dilation, 4)
+    yield ops.convolution(image, ones, None, stride, padding, dilation, False, extra)
+    yield ops.convolution(image, ones, None, stride, padding, dilation, True, extra)
+    yield ops.conv_with_clamp(image, ones, None, stride, padding, dilation, False, extra)
+    yield ops.max_pool2d(image, kernel, stride, padding, dilation)
+    yield ops.max_pool2d_with_indices(image, kernel, stride, padding, dilation)[1]
+    yield ops.max_pool2d_int8(x, kernel, stride, padding, dilation)
+    yield ops.avg_pool2d(image, kernel, stride, padding)
+    yield ops.adaptive_avg_pool2d(image, kernel)
+
+
+def test_one_size_serves_height_and_width() -> None:
+    """Exporters write a list of one element where both are equal, as for the padding "valid"."""
+    pairs = _sized((3, 3), (2, 2), (1, 1), (2, 2), (1, 1))
+    for pair, one in zip(pairs, _sized([3], [2], [1], [2], [1]), strict=True):
+        np.testing.assert_array_equal(drive(one.numpy("cpu")), drive(pair.numpy("cpu")))

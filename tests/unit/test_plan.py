@@ -197,5 +197,5 @@ def test_broken_data_flow_is_a_bad_file() -> None:
     with pytest.raises(FormatError, match="a second time"):
         plan(twice._replace(calls=twice.calls * 2))
     b = Builder()
-    with pytest.raises(FormatError, match="outputs: value 0 is not a tensor that a call computes"):
+    with pytest.raises(FormatError, match="outputs: value 0 is a tensor that no call computes"):
         plan(b.graph(b.tensor((1, 64), "int8")))

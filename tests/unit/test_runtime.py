@@ -170,3 +170,54 @@ def test_a_list_of_outputs_that_comes_twice() -> None:
     program = load(ROOT / "tests" / "data" / "containers" / "repeated_list.pte")
     for got, want in zip(program.run(x), np.split(x + np.float32(1), [3], -1), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+CONTAINERS = ROOT / "tests" / "data" / "containers"
+
+
+def test_constant_methods_return_what_the_file_has() -> None:
+    program = load(CONTAINERS / "methods.pte")
+    names = ("get_n", "get_scale", "is_quantized", "get_name", "get_sizes")
+    got = [program.run(method=name) for name in names]
+    assert got == [7, 0.5, True, "cnn", (1, 2)]
+    assert [type(v) for v in got] == [int, float, bool, str, tuple]
+    np.testing.assert_array_equal(program.run(method="get_table"), np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert "get_n() -> 7" in repr(program)
+    found = webq8.inspect(CONTAINERS / "methods.pte")["methods"]["get_n"]
+    assert (found["outputs"], found["dispatches"]) == ([{"value": 7}], 0)
+
+
+def test_a_method_that_cannot_run_blocks_no_other() -> None:
+    program = load(CONTAINERS / "methods.pte")
+    np.testing.assert_array_equal(program.run(-np.ones((2, 3), np.float32)), np.zeros((2, 3), np.float32))
+    for _ in range(2):
+        with pytest.raises(Unsupported, match=r"method 'running': instruction 0: aten::cumsum\.out: no such op"):
+            program.run(np.ones((2, 3), np.float32), method="running")
+    assert "running(float32 [2, 3]) -> float32 [2, 3], which cannot run" in repr(program)
+
+
+def test_outputs_that_are_inputs_constants_or_other_outputs() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)
+    table = np.arange(6, dtype=np.float32).reshape(2, 3)
+    y = np.maximum(x + table, 0)
+    for got, want in zip(load(CONTAINERS / "passed_on.pte").run(x), (y, x, table, y), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_int64_that_a_delegate_narrows() -> None:
+    x = np.arange(12, dtype=np.int64).reshape(1, 12) - 5
+    y = x.reshape(3, 4)
+    wanted = (y.astype(np.float32) / 2, y.T, np.concatenate([y, y]))
+    for got, want in zip(load(CONTAINERS / "narrowed.pte").run(x), wanted, strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("name", ["channels_last", "transposed", "valid"])
+def test_exports_agree_with_torch(name: str) -> None:
+    """Weights in the order NHWC; a delegate that hands on what it takes; a padding that is a list of one element."""
+    golden = np.load(CONTAINERS / f"{name}.npz")
+    got = load(CONTAINERS / f"{name}.pte").run(golden["in0"])
+    # the exporter leaves out what quantizes the transposed convolution's input and output
+    quantum = np.diff(np.unique(golden["out0"])).min() if name == "transposed" else 0
+    np.testing.assert_allclose(got, golden["out0"], rtol=1e-6, atol=1e-6 + 2 * quantum)

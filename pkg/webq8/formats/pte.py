@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from webq8.budget import Budget
-from webq8.dtypes import ITEMSIZE, numel
+from webq8.dtypes import ITEMSIZE, numel, row_major
 from webq8.errors import FormatError, Problem, shown
 from webq8.formats.flatbuf import Table, root
 from webq8.formats.foreign import other_backend, what_it_is
@@ -150,6 +150,7 @@ class _MethodReader:
         self.problems: list[Problem] = []
         self.moved: dict[int, int] = {}  # value id -> the id it was moved from
         self.memory: dict[int, tuple[int, int]] = {}  # tensor -> where it was planned to lie: memory id and offset
+        self.orders: dict[int, tuple[int, ...]] = {}  # tensor -> its dimensions of more than 1, the outermost first
         self.holder: dict[tuple[int, int], int] = {}  # memory id and offset -> the tensor written there last
         self.written: set[int] = set()
 
@@ -210,7 +211,10 @@ class _MethodReader:
                 place = inner.table(6, node)
                 if place is not None:
                     self.memory[i] = place.integer(0, "I"), place.integer(1, "I") | place.integer(2, "I") << 32
-                return self._tensor(inner, node)
+                tensor = self._tensor(inner, node)
+                if tensor is not None:
+                    self.orders[i] = tuple(d for d in inner.vector(3, "B") if tensor.shape[d] != 1)
+                return tensor
             case 6:
                 return inner.string(0)
             case 7:
@@ -244,8 +248,9 @@ class _MethodReader:
         shape = checked_shape(table.vector(2, "i"), _DTYPES[code], f"{self.what}, {node}")
         if _DTYPES[code] == "float16":
             self.problems.append(FLOAT16)
-        if table.vector(3, "B") not in ((), tuple(range(len(shape)))):
-            self.problems.append(Problem(node, "", "a dim order other than row-major is not supported"))
+        order = table.vector(3, "B") or tuple(range(len(shape)))
+        if sorted(order) != list(range(len(shape))):
+            raise FormatError(f"{self.what}: {node}: {list(order)} does not order {len(shape)} dimensions")
         if table.integer(8, "b"):
             self.problems.append(DYNAMIC)
         constant = table.integer(5, "I")
@@ -254,8 +259,8 @@ class _MethodReader:
         if table.table(6, node) is not None:
             self.problems.append(Problem(node, "", "a tensor with an initial state that changes is not supported"))
             return Tensor(shape, _DTYPES[code])
-        need = numel(shape) * ITEMSIZE[_DTYPES[code]]
-        return Tensor(shape, _DTYPES[code], self.file.constant(constant, need, node))
+        data = self.file.constant(constant, numel(shape) * ITEMSIZE[_DTYPES[code]], node)
+        return Tensor(shape, _DTYPES[code], row_major(data, shape, order, _DTYPES[code]))
 
     def _instruction(self, table: Table, node: str) -> None:
         kind, inner = table.union(0, f"{self.what}, {node}")
@@ -290,11 +295,20 @@ class _MethodReader:
             args = args[: -1 - len(returned.ids)] + args[-1:]
         elif isinstance(returned, ListRef) and len(args) > 1 and self.values[args[-2]] == returned:
             args = args[:-1]
+        args = (*map(self._unmoved, args[:-1]), *args[-1:])
         for i in args[:-1]:
             self._read(i, node)
         self.calls.append(Call(self._operators[index], args, node))
         for i in args[-1:]:
             self._write(i)
+
+    def _unmoved(self, i: int) -> int:
+        """An argument, with what has been moved in a list looked up."""
+        value = self.values[i]
+        if isinstance(value, ListRef) and not self.moved.keys().isdisjoint(value.ids):
+            self.values.append(ListRef(tuple(self.moved.get(j, j) for j in value.ids)))
+            return len(self.values) - 1
+        return i
 
     def _tensors(self, i: int) -> tuple[int, ...]:
         value = self.values[i]
@@ -317,9 +331,11 @@ class _MethodReader:
                 continue
             source = self.holder.get(self.memory[j])
             if source is not None:
-                self.values.append(tensor.shape)
-                view = (source, len(self.values) - 1, j)
-                self.calls.append(Call("aten.view_copy.default", view, f"{node}, view of value {source}"))
+                orders = self.orders.get(source, ()), self.orders.get(j, ())
+                if self.values[source] != tensor and any(list(order) != sorted(order) for order in orders):
+                    reason = f"a view of value {source}, which is not in row-major order, is not supported"
+                    self.problems.append(Problem(f"{node}, value {j}", "", reason))
+                self._carry(source, j, f"{node}, view of value {source}")
                 self.written.add(j)
 
     def _delegate_call(self, table: Table, node: str) -> None:
@@ -338,33 +354,68 @@ class _MethodReader:
         self.problems += [replace(p, node=f"{where}, {p.node}") if p.node else p for p in graph.problems]
 
         args = tuple(self._id(i, node) for i in table.vector(1, "i"))
-        ours = dict(zip(graph.inputs + graph.outputs, args, strict=False))
-        if len(args) != len(graph.inputs) + len(graph.outputs) or len(ours) != len(args):
-            reason = f"{len(args)} arguments for {len(graph.inputs)} inputs and {len(graph.outputs)} outputs"
-            self.problems.append(Problem(where, "", f"{reason}; each must be a value of its own"))
-            return
-        for i in args[: len(graph.inputs)]:
+        if len(args) != len(graph.inputs) + len(graph.outputs) or len(set(graph.inputs)) < len(graph.inputs):
+            counts = f"inputs {list(graph.inputs)} and outputs {list(graph.outputs)}"
+            raise FormatError(f"{self.what}: {where}: {len(args)} arguments for {counts}")
+        sources, results = args[: len(graph.inputs)], args[len(graph.inputs) :]
+        for i in sources:
             self._read(i, node)
-        for i in args[len(graph.inputs) :]:
-            self._write(i)
         base = len(self.values)
-        ids = [ours.get(i, base + i) for i in range(len(graph.values))]
-        for i, mine in ours.items():
-            self._same(graph.values[i], self.values[mine], f"{where}, value {i}")
-        self.values += [ListRef(tuple(ids[i] for i in v.ids)) if isinstance(v, ListRef) else v for v in graph.values]
+        ids = list(range(base, base + len(graph.values)))
+        self.values += graph.values
+        for inner, outer in zip(graph.inputs, sources, strict=True):
+            if self._same(graph.values[inner], outer, f"{where}, value {inner}"):
+                ids[inner] = outer
+            else:
+                self._carry(outer, ids[inner], f"{where}, value {inner}")
+        copies = []  # of an input, a constant or another output, or unlike the value inside
+        taken = {
+            *graph.inputs,
+            *(i for i, v in enumerate(graph.values) if isinstance(v, Tensor) and v.data is not None),
+        }
+        for inner, outer in zip(graph.outputs, results, strict=True):
+            if self._same(graph.values[inner], outer, f"{where}, value {inner}") and inner not in taken:
+                ids[inner] = outer
+                taken.add(inner)
+            else:
+                copies.append((inner, outer))
+            self._write(outer)
+        for i, value in enumerate(graph.values):
+            if isinstance(value, ListRef):
+                self.values[base + i] = ListRef(tuple(ids[j] for j in value.ids))
         for node_id, op, call_args in graph.calls:
             self.calls.append(Call(op, tuple(ids[i] for i in call_args), f"{where}, node {node_id}"))
+        for inner, outer in copies:
+            self._carry(ids[inner], outer, f"{where}, value {inner}")
 
-    def _same(self, inner: Value, outer: Value, node: str) -> None:
-        if not isinstance(inner, Tensor) or not isinstance(outer, Tensor):
+    def _same(self, inner: Value, outer: int, node: str) -> bool:
+        """Whether a value within a delegate is just what it is outside."""
+        other = self.values[outer]
+        if not isinstance(inner, Tensor) or not isinstance(other, Tensor):
             self.problems.append(Problem(node, "", "a delegate's inputs and outputs must be tensors"))
-        # delegates narrow int64 to int32 within; here the value stays as it is outside, and ops take either
-        elif numel(inner.shape) != numel(outer.shape) or (inner.dtype, outer.dtype) not in (
-            (outer.dtype, outer.dtype),
-            ("int32", "int64"),
-        ):
-            reason = f"{inner.dtype} {list(inner.shape)} inside, {outer.dtype} {list(outer.shape)} outside"
+            return True
+        narrowed = (inner.dtype, other.dtype) == ("int32", "int64")
+        if numel(inner.shape) != numel(other.shape) or not (inner.dtype == other.dtype or narrowed):
+            reason = f"{inner.dtype} {list(inner.shape)} inside, {other.dtype} {list(other.shape)} outside"
             self.problems.append(Problem(node, "", reason))
+            return True
+        return (inner.shape, inner.dtype) == (other.shape, other.dtype)
+
+    def _carry(self, source: int, target: int, node: str) -> None:
+        """Calls that give `target` the elements of `source`, in its own shape; delegates narrow int64 to int32."""
+        x, y = self.values[source], self.values[target]
+        if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
+            return  # `_same` has told so
+        if x.dtype != y.dtype:
+            wide, source = source, len(self.values)
+            self.values.append(Tensor(x.shape, y.dtype))
+            self.calls.append(Call("aten::_to_copy.out", (wide, self._none(), self._none(), source), node))
+        self.values.append(y.shape)
+        self.calls.append(Call("aten.view_copy.default", (source, len(self.values) - 1, target), node))
+
+    def _none(self) -> int:
+        self.values.append(None)
+        return len(self.values) - 1
 
 
 class _IntList(tuple[int, ...]):

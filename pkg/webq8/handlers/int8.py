@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from webq8.dtypes import cdiv
 from webq8.handlers.elementwise import broadcast
-from webq8.handlers.pool import pooled
+from webq8.handlers.pool import DILATION, KERNEL, PADDING, STRIDE, pooled
 from webq8.handlers.registry import (
     I8,
     SCALE,
@@ -17,7 +17,6 @@ from webq8.handlers.registry import (
     Int,
     Ints,
     Number,
-    Pair,
     TensorList,
     check_scale,
     f32,
@@ -194,10 +193,10 @@ def _places(shape: tuple[int, ...], name: LayoutName, out: tuple[int, ...]) -> t
 @op(
     "webq8.max_pool2d_int8.default",
     x=I8("N C H W", "channels"),
-    kernel=Pair(1),
-    stride=Ints(default=()),
-    padding=Pair(default=(0, 0)),
-    dilation=Pair(1, default=(1, 1)),
+    kernel=KERNEL,
+    stride=STRIDE,
+    padding=PADDING,
+    dilation=DILATION,
     ceil_mode=Bool(default=False),
     out=I8("N C OH OW", "channels"),
     derive=lambda a: pooled(a, a.dilation),

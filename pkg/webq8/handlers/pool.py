@@ -1,10 +1,9 @@
 """Pooling of float32 maps."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from webq8.dtypes import numel
-from webq8.errors import Unsupported, shown
+from webq8.errors import Unsupported
 from webq8.handlers.reduce import reduce_sum
 from webq8.handlers.registry import (
     F32,
@@ -13,40 +12,20 @@ from webq8.handlers.registry import (
     Bool,
     Int,
     Operand,
-    Scalar,
+    Pair,
     TensorArg,
     TensorList,
-    got,
     op,
 )
-from webq8.ir import Dispatch, Value
+from webq8.ir import Dispatch
 
-__all__ = ["pooled"]
-
-
-@dataclass(frozen=True)
-class _HeightWidth(Scalar):
-    """Integers for height and width, or one for both; none at all where `optional`."""
-
-    low: int = 0
-    optional: bool = False
-
-    def convert(self, value: Value) -> tuple[int, int] | None:
-        if self.optional and (value is None or value == ()):
-            return None
-        values = (value,) if type(value) is int else value
-        if not isinstance(values, tuple | list) or not 1 <= len(values) <= 2 or not all(type(v) is int for v in values):
-            raise BadArg(f"expected one or two integers (height, width), got {got(value)}")
-        h, w = int(values[0]), int(values[-1])
-        if min(h, w) < self.low or max(h, w) >= 2**31:
-            raise BadArg(f"{shown((h, w))} must be at least {self.low}, and below 2³¹")
-        return h, w
+__all__ = ["DILATION", "KERNEL", "PADDING", "STRIDE", "pooled"]
 
 
-_KERNEL = _HeightWidth(1)
-_STRIDE = _HeightWidth(1, optional=True, default=())  # none: the kernel's size
-_PADDING = _HeightWidth(default=0)
-_DILATION = _HeightWidth(1, default=1)
+KERNEL = Pair(1)
+STRIDE = Pair(1, optional=True, default=())  # none: the kernel's size
+PADDING = Pair(default=0)
+DILATION = Pair(1, default=1)
 
 
 def _check_map(lead: tuple[int, ...]) -> None:
@@ -105,10 +84,10 @@ def _max_pool(a: Args, y: Operand, index: bool) -> Dispatch:
 @op(
     "aten.max_pool2d.default",
     x=F32("*B H W"),
-    kernel=_KERNEL,
-    stride=_STRIDE,
-    padding=_PADDING,
-    dilation=_DILATION,
+    kernel=KERNEL,
+    stride=STRIDE,
+    padding=PADDING,
+    dilation=DILATION,
     ceil_mode=Bool(default=False),
     out=F32("*B OH OW"),
     derive=lambda a: _pooled(a, a.dilation),
@@ -125,10 +104,10 @@ def max_pool2d(a: Args) -> Iterator[Dispatch]:
     "aten.max_pool2d_with_indices.default",
     "aten::max_pool2d_with_indices.out",
     x=F32("*B H W"),
-    kernel=_KERNEL,
-    stride=_STRIDE,
-    padding=_PADDING,
-    dilation=_DILATION,
+    kernel=KERNEL,
+    stride=STRIDE,
+    padding=PADDING,
+    dilation=DILATION,
     ceil_mode=Bool(default=False),
     out=TensorList((F32("*B OH OW"), TensorArg(("int64", "int32"), "*B OH OW"))),
     derive=lambda a: _pooled(a, a.dilation),
@@ -151,9 +130,9 @@ def _check_divisor(a: Args) -> None:
     "aten.avg_pool2d.default",
     "aten::avg_pool2d.out",
     x=F32("*B H W"),
-    kernel=_KERNEL,
-    stride=_STRIDE,
-    padding=_PADDING,
+    kernel=KERNEL,
+    stride=STRIDE,
+    padding=PADDING,
     ceil_mode=Bool(default=False),
     count_include_pad=Bool(absent=True, default=True),
     divisor_override=Int(absent=_COUNT, default=None),
@@ -187,7 +166,7 @@ def _adaptive_sizes(a: Args) -> Mapping[str, int]:
     "aten::_adaptive_avg_pool2d.out",
     "aten::adaptive_avg_pool2d.out",
     x=F32("*B H W"),
-    output_size=_HeightWidth(),
+    output_size=Pair(),
     out=F32("*B OH OW"),
     derive=_adaptive_sizes,
 )

@@ -245,14 +245,18 @@ class Numbers(Scalar):
 
 @dataclass(frozen=True)
 class Pair(Scalar):
-    """Two integers, for height and width."""
+    """One or two integers (height and width); none at all where `optional`."""
 
     low: int = 0
+    optional: bool = False
 
-    def convert(self, value: Value) -> tuple[int, int]:
-        if not isinstance(value, tuple | list) or len(value) != 2 or not all(type(v) is int for v in value):
-            raise BadArg(f"expected two integers (height, width), got {got(value)}")
-        h, w = (int(v) for v in value)
+    def convert(self, value: Value) -> tuple[int, int] | None:
+        if self.optional and (value is None or value == ()):
+            return None
+        values = (value,) if type(value) is int else value
+        if not isinstance(values, tuple | list) or not 1 <= len(values) <= 2 or not all(type(v) is int for v in values):
+            raise BadArg(f"expected one or two integers (height, width), got {got(value)}")
+        h, w = int(values[0]), int(values[-1])
         if min(h, w) < self.low or max(h, w) >= 2**31:
             raise BadArg(f"{shown((h, w))} must be at least {self.low}, and below 2³¹")
         return h, w

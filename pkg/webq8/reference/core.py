@@ -25,12 +25,12 @@ _RUN: dict[str, Callable[[Args], Result]] = {}
 
 
 def run_graph(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
-    """Runs a graph that `plan.check_method` has given."""
+    """The tensors among the outputs of a graph that `plan.check_method` has given."""
     arrays: dict[int, Array] = dict(zip(graph.inputs, inputs, strict=True))
     arrays |= _constants(graph.values, range(len(graph.values)))
     for call in graph.calls:
         arrays |= _run_call(graph.values, call, arrays)
-    return [arrays[i] for i in graph.outputs]
+    return [arrays[i] for i in graph.outputs if i in arrays]
 
 
 def _constants(values: Sequence[Value], ids: Iterable[int]) -> dict[int, Array]:

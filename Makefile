@@ -1,11 +1,11 @@
-# make setup | demo | serve | test | lint | bench | soak | clean.  Each sets up what it needs; a second run downloads nothing.
+# make setup | demo | serve | test | firefox | lint | bench | soak | clean.  Each sets up what it needs; a second run downloads nothing.
 PYTHON ?= python3
 BIN := .venv/bin
 
 # Stamps say that a step was done with these very lock and project files.
 VENV := .make/venv-$(shell cat requirements.lock pyproject.toml | cksum | cut -d' ' -f1)
 
-.PHONY: setup demo serve test lint bench soak clean
+.PHONY: setup demo serve test firefox lint bench soak clean
 
 setup: $(VENV)
 	@$(BIN)/webq8 setup --install-chromium
@@ -32,6 +32,11 @@ test: setup lint
 	$(BIN)/python tests/machine.py lavapipe
 	$(BIN)/python tests/networks.py
 	$(BIN)/pytest
+
+firefox: setup
+	$(BIN)/python tests/machine.py lavapipe firefox
+	$(BIN)/python tests/networks.py
+	$(BIN)/pytest tests/firefox
 
 soak: setup
 	$(BIN)/python tests/soak.py

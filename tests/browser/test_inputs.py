@@ -91,6 +91,35 @@ def test_input_without_numpy(plain_page: PythonPage, example: str, spec: str, wh
     check_row(lambda shape, dtype: plain_page.call(take, example, shape, dtype, "webgpu"), spec, what)
 
 
+@pytest.mark.parametrize(
+    ("example", "shape", "dtype", "message"),
+    [
+        (
+            "[js.Uint8Array.of(0, 1, 2), js.Float32Array.of(3, 4, 0.5)]",
+            (2, 3),
+            "int8",
+            r"at \[1\]: 0\.5 \(float32\) at \[2\]",
+        ),
+        (
+            "js.JSON.parse('[[0, 1, 2], [3, null, 5]]')",
+            (2, 3),
+            "int8",
+            r"at \[1, 1\]: a \w+ is neither a number nor an array",
+        ),
+        ("js.Float32Array.new(5)", (2, 3), "float32", r"expected float32 \[2, 3\], got Float32Array of 5; it takes 6"),
+        ("js.Float32Array.new(6).buffer.transfer().slice(1)", (2, 3), "float32", "which is 24 bytes, got 23 bytes"),
+        ("(lambda x: (x.buffer.transfer(), x))(js.Float32Array.new(6))[1]", (2, 3), "float32", "Float32Array"),
+        ("js.Object.new()", (2, 3), "float32", "a JavaScript Object is neither a number nor an array"),
+        ("js.OffscreenCanvas.new(2, 3)", (2, 3), "float32", "a JavaScript OffscreenCanvas is neither a number nor"),
+    ],
+)
+def test_values_of_javascript_that_are_refused(
+    webq8_page: PythonPage, example: str, shape: tuple[int, ...], dtype: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=f"input 0 of forward.*{message}"):
+        webq8_page.call(take, example, shape, dtype, "webgpu")
+
+
 async def classify(example, file, x):
     """Loads from an example's source."""
     from pathlib import Path
@@ -110,3 +139,22 @@ def test_source(webq8_page: PythonPage, example: str) -> None:
     logits, name = webq8_page.call(classify, example, CLASSIFIER.read_bytes(), DIGIT)
     np.testing.assert_array_equal(logits, LOGITS)
     assert name in ("classifier.pte", "program")
+
+
+@pytest.mark.parametrize(
+    ("example", "message"),
+    [
+        ('await js.fetch("absent.pte")', r"absent\.pte cannot be fetched: HTTP 404"),
+        ("js.Response.new()", "source: this Response cannot be read"),
+        (
+            "(lambda response: (response.text(), response)[1])(js.Response.new('model'))",
+            "source: this Response cannot be read",
+        ),
+        ("js.Object.new()", "source: a JavaScript Object is not the bytes of a file"),
+        ('js.fetch("models/classifier.pte")', "source: a PyodideFuture is not .*; await it first"),
+        ("3", "source: a int is not a URL"),
+    ],
+)
+def test_bad_sources(webq8_page: PythonPage, example: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        webq8_page.call(classify, example, b"", DIGIT)

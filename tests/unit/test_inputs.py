@@ -100,6 +100,12 @@ def test_what_is_right_is_not_copied() -> None:
     assert np.shares_memory(np.frombuffer(fit(x, (2, 3), "float32", "x"), "float32"), x)
 
 
+@pytest.mark.parametrize("x", [[1, 2.0, 0.5], (1, 2, float("nan")), [1, 2, float("inf")], [1.0, 2.0, 128]])
+def test_lists_are_not_rounded_to_integers(x: Any) -> None:
+    with pytest.raises(InputError, match=rf"x: {x[2]} at \[2\] is not exactly int8"):
+        fit(x, (3,), "int8", "x")
+
+
 CYCLE: list[Any] = []
 CYCLE.append(CYCLE)
 

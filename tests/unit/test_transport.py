@@ -48,7 +48,20 @@ def test_nan() -> None:
     assert math.isnan(round_trip(math.nan))
 
 
-DTYPES = ["float32", "int8", "uint8", "int16", "int32", "int64", "bool", "float16", "float64"]
+DTYPES = [
+    "float32",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "bool",
+    "float16",
+    "float64",
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -58,6 +71,13 @@ def test_arrays(dtype: str, shape: tuple[int, ...]) -> None:
     back = round_trip(array)
     assert (back.dtype, back.shape) == (array.dtype, array.shape)
     assert back.tobytes() == array.tobytes()
+
+
+def test_byte_orders_become_the_machine_s() -> None:
+    array = np.arange(6, dtype=">i4").reshape(2, 3)
+    back = round_trip(array)
+    assert back.dtype == np.dtype("<i4")
+    np.testing.assert_array_equal(back, array)
 
 
 def test_bits_of_floats_survive() -> None:

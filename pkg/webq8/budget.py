@@ -6,7 +6,6 @@ from webq8.errors import FormatError, LimitError, Webq8Error
 __all__ = ["Budget"]
 
 _MIB = 2**20
-_LIST_ITEM, _DISPATCH = 64, 2048  # what looking at one costs, in bytes that are looked at in the same time
 
 
 class Budget:
@@ -15,7 +14,9 @@ class Budget:
     def __init__(self, size: int | None, what: str) -> None:
         self._size, self._what = size, what
         bound = float("inf") if size is None else size
-        self._reading, self._work, self._kept = 2 * bound + _MIB, 16 * bound + 16 * _MIB, 8 * bound + 24 * _MIB
+        self._reading = 2 * bound + _MIB
+        self._constants, self._items, self._dispatches = 64 * bound + 256 * _MIB, bound + 2**18, bound / 32 + 2**12
+        self._kept = 8 * bound + 24 * _MIB
 
     def read(self, nbytes: int) -> None:
         """Spends bytes that a reader decodes; those that are referred to often are decoded as often."""
@@ -23,11 +24,18 @@ class Budget:
         if self._reading < 0:
             self._refuse("its parts refer to the same bytes again and again", FormatError)
 
-    def work(self, nbytes: int = 0, items: int = 0, dispatches: int = 0) -> None:
-        """Spends constants' bytes and lists' items that calls are checked and planned with, and their dispatches."""
-        self._work -= nbytes + items * _LIST_ITEM + dispatches * _DISPATCH
-        if self._work < 0:
-            self._refuse("its calls share the same lists and constants, or make dispatches, without end", LimitError)
+    def call(self, constants: int, items: int) -> None:
+        """Spends bytes of constants and items of lists that a call is checked and planned with."""
+        self._constants -= constants
+        self._items -= items
+        if self._constants < 0 or self._items < 0:
+            self._refuse("its calls share constants or lists without end", LimitError)
+
+    def dispatch(self) -> None:
+        """Spends a dispatch."""
+        self._dispatches -= 1
+        if self._dispatches < 0:
+            self._refuse("its calls take dispatches without end", LimitError)
 
     def keep(self, nbytes: int) -> None:
         """Spends bytes that constants take once they are computed and packed for the GPU."""

@@ -35,6 +35,7 @@ from webq8.submits import submit_ends
 __all__ = ["check_method", "fold_grid", "plan_program"]
 
 _MOST_IN_MEMORY = 2**29  # bytes of a tensor in a page's or a process' own memory
+_LOOK = 16  # looking at a byte of a constant takes as long as packing so many
 _MOST_LIVE = 2**36  # bytes of tensors at one time; no GPU has more
 
 
@@ -58,7 +59,7 @@ def find_problems(method: Method, budget: Budget) -> tuple[Graph, list[Problem]]
             problems.append(Problem(call.node, call.op, "no such op in webq8"))
             continue
         given = arguments(values, call.args)
-        budget.work(*_weight(given))
+        budget.call(*_weight(spec, given))
         args, found = bind(spec, given, call.node)
         problems += found
         if args and spec.fold and _can_fold(given):
@@ -72,10 +73,14 @@ def find_problems(method: Method, budget: Budget) -> tuple[Graph, list[Problem]]
     return (graph if problems else drop_dead_calls(graph)), problems
 
 
-def _weight(given: Sequence[Given]) -> tuple[int, int]:
+def _weight(spec: Op, given: Sequence[Given]) -> tuple[int, int]:
     """Bytes of constants and items of lists that a call is checked with."""
     items = sum(len(value) for _, value in given if isinstance(value, tuple | str))
-    return sum(len(t.data) for t in _read_tensors(given) if t.data is not None), items
+    constants = sum(len(t.data) for t in _read_tensors(given) if t.data is not None)
+    for arg, (_, value) in zip(spec.args.values(), given, strict=False):
+        if isinstance(arg, TensorArg) and arg.values != "any" and isinstance(value, Tensor) and value.data is not None:
+            constants += _LOOK * len(value.data)
+    return constants, items
 
 
 def _read_tensors(given: Sequence[Given]) -> Iterator[Tensor]:
@@ -216,7 +221,7 @@ class _Planner:
             new = self._new(t, name)
             self.converted[i, name] = new
             if t.data is None:
-                self._add(relayout(i, have, new, want, node))
+                self._add(relayout(i, have, new, want), node)
         return self.converted[i, name]
 
     def _plain_input(self, i: int) -> int:
@@ -226,7 +231,7 @@ class _Planner:
             return i
         new = self._new(t, "plain")
         self.converted[i, "plain"] = new
-        self._add(relayout(new, layout(t.shape, "plain"), i, layout(t.shape, name), "inputs"))
+        self._add(relayout(new, layout(t.shape, "plain"), i, layout(t.shape, name)), "inputs")
         return new
 
     def _call(self, call: Call, spec: Op) -> None:
@@ -245,13 +250,16 @@ class _Planner:
                 if isinstance(made, Alias):
                     self.roots[made.target] = self.root(made.source)
                 else:
-                    self._add(replace(made, node=call.node))
+                    self._add(made, call.node)
         except BadArg as e:
             raise_problems(self.what, [Problem(call.node, call.op, str(e), e.kind)])
 
-    def _add(self, dispatch: Dispatch) -> None:
-        self.constants.budget.work(sum(len(c.data) for c in dispatch.bind.values() if isinstance(c, Const)), 0, 1)
-        self.dispatches.append(dispatch)
+    def _add(self, dispatch: Dispatch, node: str) -> None:
+        self.constants.budget.dispatch()
+        bind = {
+            n: self.constants.once(bound) if isinstance(bound, Const) else bound for n, bound in dispatch.bind.items()
+        }
+        self.dispatches.append(replace(dispatch, node=node, bind=bind))
 
     def root(self, i: int) -> int:
         """The tensor whose memory tensor `i` is."""
@@ -265,6 +273,11 @@ class _Constants:
         self.limits, self.what, self.budget = limits, what, budget
         self.arenas: list[bytearray] = []
         self.known: dict[int, list[Slot]] = {}  # by hash of what lies there
+        self.consts: dict[Const, Const] = {}
+
+    def once(self, const: Const) -> Const:
+        """The first of equal ones, so that weights which many calls share are not held by each."""
+        return self.consts.setdefault(const, const)
 
     def slot(self, data: bytes) -> Slot:
         alike = self.known.setdefault(hash(data), [])

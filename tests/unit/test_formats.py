@@ -1,15 +1,19 @@
 """Reading .pte files: what real ones hold, and every way of being damaged."""
 
 import random
+import re
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 import webq8
-from webq8.errors import FormatError, Unsupported, Webq8Error
+from pte_writer import Pte, one_call
+from webq8.errors import FormatError, LimitError, Unsupported, Webq8Error
 from webq8.formats import read_pte
-from webq8.ir import Tensor
-from webq8.plan import check_method
+from webq8.ir import Limits, ProgramPlan, Tensor
+from webq8.plan import check_method, plan_program
+from webq8.runtime import drive, rewrite
 
 ROOT = Path(__file__).parents[2]
 GOLDENS = ROOT / "tests" / "data" / "goldens"
@@ -143,3 +147,139 @@ def test_kernel_calls_between_delegates_are_listed() -> None:
     assert "instruction 1: aten::cumsum.out: no such op in webq8" in text
     assert "delegate 0, node 0: aten.rule.default: no such op in webq8" in text
     assert "delegate 1, node 0: aten.sigmiod.default: no such op in webq8" in text
+
+
+# --- files that say what cannot be true, or what is not supported
+
+
+def refused(data: bytes, kind: type[Webq8Error]) -> str:
+    """The message that a file is refused with, by the time that it is planned."""
+    with pytest.raises(kind) as caught:
+        planned(data)
+    return str(caught.value)
+
+
+def planned(data: bytes) -> ProgramPlan:
+    graphs = {n: check_method(m, "file.pte") for n, m in read_pte(data, "file.pte").methods.items()}
+    return plan_program({n: rewrite(g) for n, g in graphs.items()}, Limits(), "file.pte")
+
+
+def added(p: Pte, inputs: list[int], data: bytes | None = None) -> bytes:
+    """x + w · 1, x and w being values 0 and 1."""
+    values = [p.tensor([2], data=data), p.tensor([2], data=bytes(8)), p.integer(1), p.tensor([2])]
+    return p.file(p.method(values, [("aten::add.out", [0, 1, 2, 3, 3])], inputs, [3]))
+
+
+def test_inputs_are_tensors_of_their_own() -> None:
+    assert refused(added(Pte(), [0], bytes(8)), FormatError) == "file.pte: input 0: value 0 is a constant as well"
+    assert refused(added(Pte(), [0, 0]), FormatError) == "file.pte: input 1: value 0 is an earlier input as well"
+    p = Pte()
+    nothing = p.file(p.method([p.none(), p.tensor([2]), p.tensor([2])], [("aten::relu.out", [1, 2, 2])], [0, 1], [2]))
+    assert "input 0: None is no tensor, and the file holds no value for it" in refused(nothing, Unsupported)
+
+
+def test_a_number_among_the_inputs_is_as_it_was_exported() -> None:
+    """forward(x, n: int): the file holds n, and nothing else could be given."""
+    p = Pte()
+    values = [p.tensor([2]), p.integer(3), p.double(0.5), p.tensor([2])]
+    data = p.file(p.method(values, [("aten::add.Scalar_out", [0, 1, 2, 3, 3])], [0, 1], [3]))
+    program = drive(webq8.load(data, device="cpu"))
+    assert str(program.methods["forward"]) == "(float32 [2]) -> float32 [2]"
+    assert program.run(np.float32([1, 2])).tolist() == [2.5, 3.5]
+
+
+def test_prepack_keeps_shape_and_dtype() -> None:
+    op = "et_vk.prepack.default"
+    for shape, dtype in (([3], "float32"), ([2], "int32")):
+        data = one_call(op, lambda p, s=shape, d=dtype: [p.tensor([2], data=bytes(8)), p.tensor(s, d)], arguments=[0])
+        assert "et_vk.prepack.default" in refused(data, FormatError if shape == [3] else Unsupported)
+
+
+PER_CHANNEL = "quantized_decomposed.dequantize_per_channel.default"
+
+
+@pytest.mark.parametrize(
+    ("shape", "scales", "dim", "message"),
+    [
+        ([], 1, 0, "a scalar has no channels"),
+        ([2, 3], 2, 1, r"size 2 is less than C = 3|C = \d disagrees with C = \d"),
+        ([2, 3], 3, 5, "dim 5 is out of range for 2 dimensions"),
+    ],
+)
+def test_per_channel(shape: list[int], scales: int, dim: int, message: str) -> None:
+    def values(p: Pte) -> list[int]:
+        x, s = p.tensor(shape, "int8", bytes(6)), p.tensor([scales], data=struct.pack("<f", 0.5) * scales)
+        return [x, s, p.none(), p.integer(dim), p.none(), p.tensor(shape)]
+
+    data = one_call(PER_CHANNEL, values, arguments=[0, 1, 2, 3, 4, 4, 4, 4])
+    assert re.search(message, refused(data, FormatError))
+
+
+def test_a_cat_of_nothing() -> None:
+    data = one_call("aten::cat.out", lambda p: [p.tensors([]), p.integer(0), p.tensor([0])])
+    assert "there must be a tensor" in refused(data, FormatError)
+
+
+@pytest.mark.parametrize("scale", [float("nan"), float("inf"), 1e308, 1e-320])
+def test_scales_of_a_map(scale: float) -> None:
+    def values(p: Pte) -> list[int]:
+        return [p.tensor([1, 1, 2, 2]), p.none(), p.doubles([scale, 1.0]), p.tensor([1, 1, 2, 2])]
+
+    data = one_call("aten.upsample_nearest2d.vec", values, inputs=[0])
+    assert "scales of [" in refused(data, FormatError)
+
+
+def test_sizes_that_no_kernel_can_hold() -> None:
+    def values(p: Pte) -> list[int]:
+        maps = [p.tensor([1, 1, 4, 4]), p.tensor([1, 1, 1, 1], data=bytes(4)), p.none(), p.tensor([1, 1, 4, 4])]
+        numbers = [p.integer(1), p.integer(0), p.integer(2**40)]
+        return [*maps, *numbers, p.ints([4, 4]), p.ints([5, 5]), p.ints([6, 4])]
+
+    data = one_call("aten::convolution.out", values, [0], [0, 1, 2, 7, 8, 9, 5, 8, 4], output=3)
+    where = "file.pte: instruction 0: dilation height"
+    assert refused(data, LimitError) == f"{where} = 1099511627776 does not fit 0…4294967295"
+
+
+def test_problems_are_grouped() -> None:
+    p = Pte()
+    values = [p.tensor([2])] + [p.tensor([2]) for _ in range(15)]
+    names = ["aten::nothing.out"] * 12 + ["aten::no\x1b[31mthing\n.out", "aten::" + "y" * 500, "aten::relu.out"]
+    data = p.file(p.method(values, [(name, [0, i + 1, i + 1]) for i, name in enumerate(names)], [0], [1]))
+    assert refused(data, Unsupported).splitlines() == [
+        "file.pte: 14 problems:",
+        "  - 12 × aten::nothing.out: no such op in webq8 (instruction 0; instruction 1, and 10 more)",
+        "  - instruction 12: aten::no\\x1b[31mthing\\n.out: no such op in webq8",
+        f"  - instruction 13: aten::{'y' * 93}…: no such op in webq8",
+    ]
+
+
+def test_no_list_is_endless() -> None:
+    p = Pte()
+    names = [f"aten::nothing{i}.out" for i in range(100)]
+    data = p.file(p.method([p.tensor([2])] * 2, [(name, [0, 1, 1]) for name in names], [0], [1]))
+    lines = refused(data, Unsupported).splitlines()
+    assert len(lines) == 22
+    assert lines[-1] == "  - … and 80 more of other kinds"
+
+
+@pytest.mark.parametrize(("dtype", "sentence"), [("float16", "float16 is not supported: convert the model by")])
+def test_one_sentence_of_the_whole_file(dtype: str, sentence: str) -> None:
+    data = one_call("aten::nothing.out", lambda p: [p.tensor([2], dtype) for _ in range(9)], inputs=[0])
+    text = refused(data, Unsupported)
+    assert text.startswith(f"file.pte: {sentence}")
+    assert "\n" not in text
+
+
+def test_values_are_told_without_internals() -> None:
+    def values(p: Pte) -> list[int]:
+        return [p.tensor([2]), p.tensors([0, 0]), p.none(), p.tensor([2])]
+
+    for argument, told in ((0, "a tensor float32 [2]"), (1, "a list of values"), (2, "None")):
+        text = refused(one_call("aten::mul.Scalar_out", values, [0], [0, argument]), FormatError)
+        assert text == f"file.pte: instruction 0: aten::mul.Scalar_out: other: expected a number, got {told}"
+
+
+def test_methods_have_names_of_their_own() -> None:
+    p = Pte()
+    twice = [p.method([p.tensor([2])], [], [0], [0]) for _ in range(2)]
+    assert refused(p.file(*twice), FormatError) == "file.pte: two methods have the name 'forward'"

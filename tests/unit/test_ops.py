@@ -60,6 +60,25 @@ def transposed(x=MAP, w=KERNELS, scales=SIX, kernel=(2, 2), **rest):
         (lambda: transposed(dilation=(1, 0)), "dilation: .* must be at least 1"),
         (lambda: ops.q8ta_add(X, X[:, :7], *[0.1, 0] * 3), r"shapes \[3, 8\] and \[3, 7\] do not broadcast"),
         (lambda: ops.q8ta_add(X.reshape(3, *[1] * 7, 8), X[0], *[0.1, 0] * 3), "9 dimensions; at most 8"),
+        (lambda: ops.clamp(SCALES, 10**400, None), "min: a number of some 401 digits is too large for a float"),
+        (
+            lambda: ops.full((10**20_000,), 1),
+            "size: .a number of some 20001 digits. holds an integer",
+        ),
+        (lambda: ops.full((2,), 10**400), "fill_value: a number of some 401 digits is too large for a float"),
+        (
+            lambda: ops.quantize_per_tensor(SCALES, 10**5000, 0),
+            "scale: a number of some 5001 digits is not a usable",
+        ),
+        (
+            lambda: ops.quantize_per_tensor(SCALES, 0.1, 10**5000),
+            "zero_point: a number of some 5001 digits is outside",
+        ),
+        (
+            lambda: ops.max_pool2d_int8(MAP, (10**5000, 4), (1, 1)),
+            "kernel: .a number of some 5001 digits, 4. must be",
+        ),
+        (lambda: ops.clamp(SCALES, "\x1b[31m" * 99, None), r"min: expected a number, got '\\x1b"),
         (lambda: ops.max_pool2d_int8(MAP, (4, 4), (1, 1)), "a kernel that reaches 4 does not fit size 3"),
         (lambda: ops.max_pool2d_int8(MAP, (2, 2), (1, 1), (2, 2)), "padding 2 is more than half"),
     ],

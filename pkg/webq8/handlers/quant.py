@@ -113,7 +113,7 @@ def dequantize_per_channel(a: Args) -> Iterator[Dispatch]:
     yield from ()
 
 
-def relayout(source: int, x: Layout, target: int, y: Layout, node: str) -> Dispatch:
+def relayout(source: int, x: Layout, target: int, y: Layout) -> Dispatch:
     """Copies an int8 tensor from one layout to another; planned, never called from a file."""
     return Dispatch(
         "relayout",
@@ -125,7 +125,6 @@ def relayout(source: int, x: Layout, target: int, y: Layout, node: str) -> Dispa
             "x_padded": x.padded,
         },
         threads=y.words,
-        node=node,
     )
 
 

@@ -26,7 +26,7 @@ def _sizes(a: Args) -> Mapping[str, object]:
         raise BadArg("output_size and scale_factors are for height and width")
     if scales is None:
         scales = (getattr(a, "scale_height", 0.0), getattr(a, "scale_width", 0.0))
-    if not all(math.isfinite(s) and (s <= 0 or math.isfinite(f32(1.0 / s))) for s in scales):
+    if not all(math.isfinite(f32(s)) and (s <= 0 or math.isfinite(f32(1.0 / s))) for s in scales):
         raise BadArg(f"scales of {shown(scales)} are not finite float32 numbers, or 1/scale is none")
     sizes = a.output_size
     if sizes is None:

@@ -1,11 +1,11 @@
 """Constant weights, packed once at load for the kernels that read them."""
 
 from array import array
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from webq8.dtypes import cdiv, round_up
 from webq8.ir import Const
+from webq8.layout import scattered
 
 __all__ = ["PackedWindows", "int32s", "pack_phases", "pack_rows", "pack_windows", "row_sums", "sums_by_tap"]
 
@@ -38,18 +38,10 @@ def pack_rows(
     """Rows of `parts` runs of `length` bytes, each run padded, and each row to `row_bytes`; rows padded to a multiple
     of 4 of them."""
     row = max(row_bytes, parts * padded)
-    gap = bytes(row - parts * padded)
-
-    def pieces() -> Iterator[bytes | memoryview]:
-        for start in (n * stride for n in range(rows)):
-            if length == padded:
-                yield data[start : start + parts * length]
-            else:
-                for at in (start + p * length for p in range(parts)):
-                    yield bytes(data[at : at + length]).ljust(padded, b"\0")
-            yield gap
-
-    return Const(b"".join(pieces()).ljust(round_up(rows, 4) * row, b"\0"))
+    if length == padded:  # runs that lie side by side are one
+        parts, length = 1, parts * length
+    steps = (stride, length, 1), (row, padded, 1)
+    return Const(scattered(data, (rows, parts, length), *steps, round_up(rows, 4) * row))
 
 
 def pack_phases(

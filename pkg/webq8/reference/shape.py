@@ -87,20 +87,16 @@ _register(lambda a: np.tile(a.x, a.repeats), "aten.repeat.default", "aten::repea
 
 @reference("aten.pixel_shuffle.default", "aten::pixel_shuffle.out")
 def _pixel_shuffle(a: Args) -> Array:
-    r, y = a.upscale_factor, np.zeros(a.O, a.x.dtype)
-    for i in range(r):
-        for j in range(r):
-            y[..., i::r, j::r] = a.x[..., i * r + j :: r * r, :, :]
-    return y
+    r, (*lead, c, h, w) = a.upscale_factor, a.x.shape
+    parts = a.x.reshape(*lead, c // r**2, r, r, h, w)
+    return np.asarray(np.moveaxis(parts, (-4, -3), (-3, -1)).reshape(a.O))
 
 
 @reference("aten.pixel_unshuffle.default", "aten::pixel_unshuffle.out")
 def _pixel_unshuffle(a: Args) -> Array:
-    r, y = a.downscale_factor, np.zeros(a.O, a.x.dtype)
-    for i in range(r):
-        for j in range(r):
-            y[..., i * r + j :: r * r, :, :] = a.x[..., i::r, j::r]
-    return y
+    r, (*lead, c, h, w) = a.downscale_factor, a.x.shape
+    parts = a.x.reshape(*lead, c, h // r, r, w // r, r)
+    return np.asarray(np.moveaxis(parts, (-3, -1), (-4, -3)).reshape(a.O))
 
 
 @reference("aten.cat.default", "aten::cat.out")
@@ -119,15 +115,15 @@ def _split(a: Args) -> Result:
 
 @reference("aten.constant_pad_nd.default", "aten::constant_pad_nd.out")
 def _constant_pad_nd(a: Args) -> Array:
-    wide, cut = [(0, 0)] * a.x.ndim, [slice(None)] * a.x.ndim
-    for i in range(len(a.pad) // 2):
-        before, after = a.pad[2 * i : 2 * i + 2]
-        wide[-1 - i] = (max(before, 0), max(after, 0))
-        cut[-1 - i] = slice(max(-before, 0), None if after >= 0 else after)
-    # pads first: a cut may reach into the other side's margin
-    value = np.array(a.value).astype(a.x.dtype)
-    padded = np.pad(a.x, wide, constant_values=value) if wide else a.x
-    return np.ascontiguousarray(padded[tuple(cut)]).reshape(a.O)
+    y = np.full(a.O, np.array(a.value).astype(a.x.dtype))
+    # what of x lands in y: nothing of an axis whose margin is cut away with all that it surrounds
+    kept, at = [slice(None)] * a.x.ndim, [slice(None)] * a.x.ndim
+    for i, before in enumerate(a.pad[::2]):
+        first, end = max(-before, 0), min(a.x.shape[-1 - i], a.O[-1 - i] - before)
+        kept[-1 - i] = slice(first, max(first, end))
+        at[-1 - i] = slice(first + before, max(first, end) + before)
+    y[tuple(at)] = a.x[tuple(kept)]
+    return y
 
 
 def _full(a: Args, value: float) -> Array:

@@ -1,4 +1,5 @@
-// y = x in another dtype; one thread an element of y, or a word of four 1-byte elements.
+// y = x in another dtype, x broadcast, or y = start, start + step, …; one thread an element of y, or a word of four 1-byte
+// elements.
 
 const FLOAT32 = 0u;
 const INT32 = 1u;
@@ -9,9 +10,15 @@ const BOOL = 5u;
 
 override x_dtype: u32 = FLOAT32;
 override y_dtype: u32 = FLOAT32;
+override sequence: bool = false;  // nothing is read: the elements are int64, the `step` apart
 
 struct Params {
   count: u32,
+  rank: u32,
+  axes: array<vec4<u32>, 8>,
+  // in 64 bits, low word first
+  start: array<vec4<u32>, 1>,
+  step: array<vec4<u32>, 1>,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -69,30 +76,70 @@ fn float_to_int(bits: u32) -> vec2<u32> {
   return v;
 }
 
-// The 32 leading bits, the last of them set where any that follows is: so one rounding remains.
+// Rounded half to even here, as f32(u32) may be rounded either way: from the 32 leading bits, the last of them set where
+// any that follows is.
 fn int_to_float(v: vec2<u32>) -> f32 {
   let below_zero = v.y >> 31u == 1u;
   var m = v;
   if (below_zero) {
     m = negative(v);
   }
-  var magnitude = f32(m.x);
-  if (m.y != 0u) {
-    let left = countLeadingZeros(m.y);
-    var top = m.y << left;
-    if (left != 0u) {
-      top |= m.x >> (32u - left);
-    }
-    if (m.x << left != 0u) {
-      top |= 1u;
-    }
-    magnitude = f32(top) * bitcast<f32>((159u - left) << 23u);
+  var shift = 0u;
+  if (m.y == 0u) {
+    m = vec2<u32>(0u, m.x);
+    shift = 32u;
   }
+  let left = countLeadingZeros(m.y) % 32u;
+  var top = m.y << left;
+  if (left != 0u) {
+    top |= m.x >> (32u - left);
+  }
+  if (m.x << left != 0u) {
+    top |= 1u;
+  }
+  var mantissa = top >> 8u;
+  let rest = top & 255u;
+  if (rest > 128u || (rest == 128u && mantissa % 2u == 1u)) {
+    mantissa++;
+  }
+  let magnitude = f32(mantissa) * bitcast<f32>((167u - left - shift) << 23u);
   return select(magnitude, -magnitude, below_zero);
 }
 
+// An axis is its size and the stride in x; the innermost comes first.
+fn source(i: u32) -> u32 {
+  var at = 0u;
+  var rest = i;
+  for (var d = 0u; d < params.rank; d++) {
+    let axis = params.axes[d];
+    at += rest % axis.x * axis.y;
+    rest /= axis.x;
+  }
+  return at;
+}
+
+fn product(a: u32, b: vec2<u32>) -> vec2<u32> {
+  let a_halves = vec2<u32>(a & 0xffffu, a >> 16u);
+  let b_halves = vec2<u32>(b.x & 0xffffu, b.x >> 16u);
+  let first = a_halves.y * b_halves.x + ((a_halves.x * b_halves.x) >> 16u);
+  let second = a_halves.x * b_halves.y + (first & 0xffffu);
+  return vec2<u32>(a * b.x, a * b.y + a_halves.y * b_halves.y + (first >> 16u) + (second >> 16u));
+}
+
+fn in_sequence(i: u32) -> vec2<u32> {
+  let distance = product(i, params.step[0].xy);
+  let start = params.start[0].xy;
+  let low = start.x + distance.x;
+  return vec2<u32>(low, start.y + distance.y + select(0u, 1u, low < start.x));
+}
+
 fn convert(i: u32) -> vec2<u32> {
-  let v = load(i);
+  var v: vec2<u32>;
+  if (sequence) {
+    v = in_sequence(i);
+  } else {
+    v = load(source(i));
+  }
   if (y_dtype == BOOL) {
     let bits = select(v.x | v.y, v.x & 0x7fffffffu, x_dtype == FLOAT32);
     return vec2<u32>(select(0u, 1u, bits != 0u), 0u);

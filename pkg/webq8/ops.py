@@ -9,6 +9,7 @@ import inspect as _inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Literal
 
 from webq8.arrays import to_array
@@ -84,7 +85,7 @@ class _Node:
         """Tensors that have to be there first; constants are part of the program."""
         for arg, value in zip(self.spec.args.values(), self.args, strict=False):
             for t in value if isinstance(value, tuple) else (value,):
-                if isinstance(t, Tensor) and not _is_const(arg):
+                if isinstance(t, Tensor) and not _is_const(arg, t):
                     yield t
 
 
@@ -197,7 +198,7 @@ class _Graph:
     def _argument(self, arg: Arg, value: Any) -> int:
         if _is_list(value):
             return self._add(ListRef(tuple(self._argument(arg, v) for v in value)))
-        if isinstance(value, Tensor) and _is_const(arg):
+        if isinstance(value, Tensor) and _is_const(arg, value):
             assert value._data is not None
             self.key.append(f"{value.dtype} {value.shape} {hashlib.sha256(value._data).hexdigest()}")
             return self._add(_value(value))
@@ -225,11 +226,15 @@ async def _realize(result: Tensor, device: Literal["webgpu", "cpu"]) -> None:
     result._data, result._call = as_buffer(array, "result")[0], None
 
 
-def _is_const(arg: Arg) -> bool:
-    return isinstance(arg, TensorArg) and arg.const
+def _is_const(arg: Arg, value: Tensor) -> bool:
+    """Whether a tensor is part of the program. One that has to be but is not there yet is refused like any other."""
+    declared = arg.elements[0] if isinstance(arg, TensorList) else arg
+    return isinstance(declared, TensorArg) and declared.must_be_constant(value.dtype)
 
 
-def _callable(spec: Op) -> Callable[..., Any]:
+@cache
+def _callable(name: str) -> Callable[..., Any]:
+    spec = _SHORT[name]
     names = [n for n in spec.args if n != "out"]
     parameters = []
     for name in names:
@@ -265,8 +270,7 @@ def _callable(spec: Op) -> Callable[..., Any]:
 def __getattr__(name: str) -> Callable[..., Any]:
     if name not in _SHORT:
         raise AttributeError(f"webq8.ops has no {name!r}; there are {', '.join(sorted(_SHORT))}")
-    globals()[name] = _callable(_SHORT[name])
-    return globals()[name]  # type: ignore[no-any-return]
+    return _callable(name)  # kept there, not as a global: those named like a builtin would hide it here
 
 
 def __dir__() -> list[str]:

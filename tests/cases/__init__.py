@@ -6,6 +6,7 @@ A row is an op, a name, and its arguments in the order of the schema.
 from cases.common import Case
 from cases.conv_float import CONV_FLOAT_CASES
 from cases.elementwise import ELEMENTWISE_CASES
+from cases.indexing import INDEXING_CASES
 from cases.int8 import INT8_CASES
 from cases.matmul import MATMUL_CASES
 from cases.norm import NORM_CASES
@@ -26,4 +27,5 @@ CASES = [
     *UPSAMPLE_CASES,
     *ELEMENTWISE_CASES,
     *SHAPE_CASES,
+    *INDEXING_CASES,
 ]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from cases.common import Case, float32
+from cases.shape import DTYPES
 
 _NAN, _INF = np.float32(np.nan), np.float32(np.inf)
 # name, shape, dim, keepdim
@@ -71,6 +72,24 @@ def _indices() -> Iterator[Case]:
         yield Case(op, "special", lambda rng, x=special: (x, -1))
 
 
+def _truths() -> Iterator[Case]:
+    for i, (name, shape, dim, keepdim) in enumerate(_SHAPES):
+        for dtype in ("float32", DTYPES[1 + i % 5]):
+
+            def build(
+                rng: np.random.Generator, d: str = dtype, s: Any = shape, dim: Any = dim, keep: bool = keepdim
+            ) -> tuple[Any, ...]:
+                return np.asarray(rng.random(s) < 0.15).astype(d), dim, keep
+
+            yield Case("any", f"{name}-{dtype}", build)
+    yield Case("any", "null", lambda rng: (np.asarray(rng.random((3, 5)) < 0.02), None, True))
+    yield Case("any", "empty-reduced", lambda _: (np.zeros((2, 0), np.int32), [1], False))
+    special = np.array([[0, -0.0, 0], [0, _NAN, 0], [-0.0, 0, 1e-45], [0, 0, -_INF]], np.float32)
+    yield Case("any", "special", lambda _: (special, [1], False))
+    high = np.array([[0, 2**40], [0, 0], [-(2**63), 0]])
+    yield Case("any", "high-words", lambda _: (high, [1], False))
+
+
 def _softmax() -> Iterator[Case]:
     for op in ("_softmax", "_log_softmax"):
 
@@ -98,4 +117,4 @@ def _softmax() -> Iterator[Case]:
         yield case("infinite", infinite, 1)
 
 
-REDUCE_CASES = [*_sums(), *_extrema(), *_indices(), *_softmax()]
+REDUCE_CASES = [*_sums(), *_extrema(), *_indices(), *_truths(), *_softmax()]

@@ -7,7 +7,7 @@ import numpy as np
 
 from cases.common import Case, float32
 
-_DTYPES = ("float32", "int8", "uint8", "int32", "int64", "bool")
+DTYPES = ("float32", "int8", "uint8", "int32", "int64", "bool")
 
 
 def values(rng: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
@@ -20,15 +20,15 @@ def values(rng: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
     return np.asarray(rng.integers(info.min, info.max, shape, dtype, endpoint=True))
 
 
-def _text(*parts: Any) -> str:
+def text(*parts: Any) -> str:
     return "-".join("x".join(map(str, p)) if isinstance(p, tuple) else str(p) for p in parts)
 
 
-def _cases(op: str, rows: list[tuple[Any, ...]], dtypes: tuple[str, ...] = _DTYPES) -> Iterator[Case]:
+def _cases(op: str, rows: list[tuple[Any, ...]], dtypes: tuple[str, ...] = DTYPES) -> Iterator[Case]:
     """Rows of a shape and further arguments: every one with float32 and with one other dtype in turn."""
     for i, (shape, *args) in enumerate(rows):
         for dtype in ("float32", dtypes[1 + i % (len(dtypes) - 1)]):
-            name = _text("empty" if 0 in shape else "shape", shape, dtype, *args)
+            name = text("empty" if 0 in shape else "shape", shape, dtype, *args)
             yield Case(op, name, lambda rng, d=dtype, s=shape, a=args: (values(rng, d, *s), *a))
 
 
@@ -78,8 +78,26 @@ def _views() -> Iterator[Case]:
         yield from _cases(f"squeeze{suffix}", [(shape, d if isinstance(d, tuple) else (d,)) for shape, d in squeezed])
     for op in ("clone", "alias_copy", "detach_copy", "lift_fresh_copy", "_clone_dim_order"):
         yield from _cases(op, [(s,) for s in _SHAPES])
-    for case in _cases("copy", [(s,) for s in _SHAPES]):
-        yield Case("copy", case.name, lambda rng, build=case.build: (np.zeros(1, np.float32), *build(rng)))
+    for i, shape in enumerate(_SHAPES):
+        for dtype in ("float32", DTYPES[1 + i % 5]):
+            name = text("empty" if 0 in shape else "shape", shape, dtype)
+            yield Case("copy", name, lambda rng, d=dtype, s=shape: (values(rng, d, *s), values(rng, d, *s)))
+    for i, (shape, x) in enumerate(
+        [
+            ((3, 5), (5,)),
+            ((2, 3, 5, 7), (3, 1, 7)),
+            ((4, 8), ()),
+            ((2, 1, 3, 1, 2, 2, 3, 2), (2, 1, 2)),
+            ((0, 3), (1, 3)),
+        ]
+    ):
+        for dtype, source in (("float32", "float32"), (DTYPES[1 + i], "float32"), ("float32", DTYPES[1 + i])):
+            name = text("to", shape, dtype, x, source)
+            yield Case(
+                "copy",
+                name,
+                lambda rng, s=shape, d=dtype, x=x, f=source: (values(rng, d, *s), np.abs(values(rng, f, *x) // 2)),
+            )
 
 
 def _orders() -> Iterator[Case]:
@@ -199,7 +217,7 @@ def _cat() -> Iterator[Case]:
         (0, ((0,), (0,))),
     ]
     for i, (dim, shapes) in enumerate(rows):
-        for dtype in ("float32", "int8", _DTYPES[2 + i % 4]):
+        for dtype in ("float32", "int8", DTYPES[2 + i % 4]):
 
             def build(
                 rng: np.random.Generator, d: str = dtype, shapes: Any = shapes, dim: int = dim
@@ -207,7 +225,7 @@ def _cat() -> Iterator[Case]:
                 return [values(rng, d, *s) for s in shapes], dim
 
             yield Case(
-                "cat", _text("empty" if (0,) in shapes or (3, 0) in shapes else "shapes", dtype, dim, *shapes), build
+                "cat", text("empty" if (0,) in shapes or (3, 0) in shapes else "shapes", dtype, dim, *shapes), build
             )
     yield Case("cat", "twice-the-same", lambda rng: ([x := float32(rng, 3, 5), x], 1))
 
@@ -265,14 +283,17 @@ def _constants() -> Iterator[Case]:
             ("int64", -(2**40) - 1),
             ("bool", True),
         ):
-            name = _text(kind, shape, dtype)
+            name = text(kind, shape, dtype)
             yield Case("full", name, lambda _, s=shape, v=value, d=dtype: (s, v, d))
             yield Case("full_like", name, lambda rng, s=shape, v=value, d=dtype: (values(rng, d, *s), v))
         for dtype in ("float32", "int8"):
+            yield Case("empty", text(kind, shape, dtype), lambda _, s=shape, d=dtype: (s, d))
+            yield Case("empty_like", text(kind, shape, dtype), lambda rng, s=shape, d=dtype: (values(rng, d, *s),))
+            yield Case("_empty_dim_order", text(kind, shape, dtype), lambda _, s=shape, d=dtype: (s, d))
             for op in ("zeros", "ones"):
-                yield Case(op, _text(kind, shape, dtype), lambda _, s=shape, d=dtype: (s, d))
-                yield Case(f"{op}_like", _text(kind, shape, dtype), lambda rng, s=shape, d=dtype: (values(rng, d, *s),))
-    for dtype in _DTYPES:
+                yield Case(op, text(kind, shape, dtype), lambda _, s=shape, d=dtype: (s, d))
+                yield Case(f"{op}_like", text(kind, shape, dtype), lambda rng, s=shape, d=dtype: (values(rng, d, *s),))
+    for dtype in DTYPES:
         for value in (0, 1, 100):
             yield Case("scalar_tensor", f"{dtype}-{value}", lambda _, d=dtype, v=value: (v, d))
 
@@ -292,12 +313,63 @@ def _conversions() -> Iterator[Case]:
         **{d: lambda rng, d=d: values(rng, d, 251) for d in ("int8", "uint8", "int32", "bool")},
     }
     for source, build in inputs.items():
-        for target in _DTYPES:
+        for target in DTYPES:
             for op in ("_to_copy", "_to_dim_order_copy"):
                 yield Case(op, f"{source}-to-{target}", lambda rng, b=build, t=target: (b(rng), t))
+    for source in ("int64", "int32"):
+        yield Case("_to_copy", f"any-{source}-to-float32", lambda rng, d=source: (values(rng, d, 2003), "float32"))
     for shape in ((), (2, 3, 5, 7), (0,)):
-        name = _text("empty" if 0 in shape else "shape", shape)
+        name = text("empty" if 0 in shape else "shape", shape)
         yield Case("_to_copy", name, lambda rng, s=shape: (values(rng, "int8", *s),))
+
+
+def _strided() -> Iterator[Case]:
+    strided: list[tuple[Any, ...]] = [
+        ((17,), (5,), (3,), 2),
+        ((7, 5), (5, 7), (1, 5)),
+        ((7, 5), (3, 3), (5, 5), 4),
+        ((2, 3, 8), (2, 3, 4), (24, 8, 2), 1),
+        ((2, 3, 4), (3, 2, 2, 2), (0, 12, 4, 2)),
+        ((1, 48, 1, 1), (1, 48, 1, 1), (48, 1, 48, 48)),
+        ((3, 4), (), (), 7),
+        ((3, 4), (2, 0, 3), (1, 1, 1)),
+        ((), (1, 3), (4, 0)),
+    ]
+    unfolded: list[tuple[Any, ...]] = [
+        ((17,), 0, 3, 2),
+        ((7, 5), 1, 2, 1),
+        ((7, 5), 0, 7, 3),
+        ((2, 3, 8), -1, 4, 4),
+        ((2, 9, 3, 2), 1, 3, 4),
+        ((3, 4), 0, 0, 1),
+        ((), 0, 1, 1),
+    ]
+    for suffix in ("", "_copy"):
+        yield from _cases(f"as_strided{suffix}", strided)
+        yield from _cases(f"unfold{suffix}", unfolded)
+
+
+def _sequences() -> Iterator[Case]:
+    rows: list[tuple[Any, ...]] = [
+        (0, 12),
+        (-4, 36, 3),
+        (10, -3, -2),
+        (3, 3),
+        (0, 1.0),
+        (0.5, 4.25, 0.25),
+        (1, 0, -0.1),
+        (2**40, 2**40 + 5),
+        (0, 12, 1.0, "int64"),
+        (-1, 17, 1, "int32"),
+        (-100, 100, 7, "int8"),
+        (0, 255, 5, "uint8"),
+        (0, 70, 1, "float32"),
+        (2**40 + 1, 2**40 + 10**10, 987654321, "float32"),
+        (-(2**62), 2**62, 2**58 + 12345),
+        (1e30, 0, -1e29),
+    ]
+    for row in rows:
+        yield Case("arange", text(*row), lambda _, row=row: row)
 
 
 SHAPE_CASES = [
@@ -309,5 +381,7 @@ SHAPE_CASES = [
     *_pads(),
     *_shuffles(),
     *_constants(),
+    *_strided(),
+    *_sequences(),
     *_conversions(),
 ]

@@ -57,17 +57,18 @@ class Module(torch.nn.Module):
         return self.function(*args)
 
 
-def save(name: str, tensor: torch.Tensor) -> dict[str, Any]:
+def save(folder: Path, name: str, tensor: torch.Tensor) -> dict[str, Any]:
     array = tensor.detach().numpy()
-    array.tofile(TARGET / name)
+    array.tofile(folder / name)
     return {"path": name, "shape": list(array.shape), "dtype": str(array.dtype)}
 
 
-def rows(op: str, function: Callable[..., Any], shapes: tuple[tuple[int, ...], ...]) -> Iterator[dict[str, Any]]:
-    torch.manual_seed(0)
-    inputs = tuple(torch.randn(shape) for shape in shapes)
+def rows(
+    folder: Path, op: str, function: Callable[..., Any], inputs: tuple[torch.Tensor, ...], tolerance: float
+) -> Iterator[dict[str, Any]]:
+    """A function exported with and without a delegate, and a row for each of its outputs."""
     outputs = function(*inputs)
-    specs = [save(f"{op}.in{i}.bin", x) for i, x in enumerate(inputs)]
+    specs = [save(folder, f"{op}.in{i}.bin", x) for i, x in enumerate(inputs)]
     cases: dict[str, list[VulkanPartitioner]] = {"kernel": [], "delegate": [VulkanPartitioner()]}
     if op == "batch_norm":
         del cases["delegate"]  # its pass that fuses them fails on statistics that are inputs
@@ -76,22 +77,31 @@ def rows(op: str, function: Callable[..., Any], shapes: tuple[tuple[int, ...], .
         edge = to_edge_transform_and_lower(exported, partitioner=partitioner, compile_config=UNCHECKED)
         program = edge.to_executorch()
         pte = f"{op}__{case}.pte"
-        (TARGET / pte).write_bytes(program.buffer)
+        (folder / pte).write_bytes(program.buffer)
         for i, y in enumerate(outputs if isinstance(outputs, tuple) else (outputs,)):
-            golden = {**save(f"{op}.golden{i}.bin", y), "output_index": i}
+            golden = {**save(folder, f"{op}.golden{i}.bin", y), "output_index": i}
             yield {
                 "op": op,
                 "case": f"{case}-{i}" if isinstance(outputs, tuple) else case,
                 "pte": pte,
                 "inputs": specs,
                 "golden": golden,
-                "atol": 1e-5,
-                "rtol": 1e-5,
+                "atol": tolerance,
+                "rtol": tolerance,
             }
+
+
+def write_manifest(folder: Path, manifest: list[dict[str, Any]]) -> None:
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    print(f"{folder}: {len(manifest)} rows")
+
+
+def random_inputs(shapes: tuple[tuple[int, ...], ...]) -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(0)
+    return tuple(map(torch.randn, shapes))
 
 
 if __name__ == "__main__":
     TARGET.mkdir(parents=True, exist_ok=True)
-    manifest = [row for op, (function, shapes) in OPS.items() for row in rows(op, function, shapes)]
-    (TARGET / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
-    print(f"{TARGET}: {len(manifest)} rows")
+    ops = ((op, function, random_inputs(shapes)) for op, (function, shapes) in OPS.items())
+    write_manifest(TARGET, [row for op in ops for row in rows(TARGET, *op, tolerance=1e-5)])

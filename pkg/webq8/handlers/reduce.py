@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from webq8.dtypes import cdiv, numel
+from webq8.dtypes import ITEMSIZE, cdiv, numel
 from webq8.handlers.registry import F32, Args, BadArg, Bool, Choice, Int, Ints, Operand, TensorArg, axis, op
+from webq8.handlers.shape import DTYPES
 from webq8.ir import Dispatch, Param
 
 __all__ = ["lanes_for", "reduce_sum", "shared_threads"]
@@ -186,6 +188,46 @@ def argmax(a: Args) -> Iterator[Dispatch]:
 def argmin(a: Args) -> Iterator[Dispatch]:
     """The index along `dim` (among all elements, where null) of the first smallest element; NaN is below all."""
     yield _extremum(a.x, a.out, a.axes, smallest=True, index=True)
+
+
+_ANYTHING = TensorArg(DTYPES, "*S", "plain")
+
+
+def _any_reduced(a: Args) -> Mapping[str, object]:
+    given, rank, uint8 = vars(a).get("dim"), len(a.S), a.x.tensor.dtype == "uint8"
+    dims = tuple(range(rank)) if given is None else (given,) if isinstance(given, int) else given
+    axes = tuple(axis(d, rank) for d in dims)
+    if len({*axes}) < len(axes):
+        raise BadArg(f"dim {list(dims)} names a dimension twice")
+    keep = vars(a).get("keepdim", False)
+    shape = tuple(1 if i in axes else s for i, s in enumerate(a.S) if keep or i not in axes)
+    return {"O": shape, "axes": axes, "result": "uint8" if uint8 else "bool"}
+
+
+_ANY: dict[str, Any] = {
+    "out": TensorArg(("bool", "uint8"), "*O", "plain", like="result"),
+    "derive": _any_reduced,
+}
+
+
+@op("aten.any.dim", "aten::any.out", x=_ANYTHING, dim=Int(), keepdim=Bool(default=False), **_ANY)
+@op("aten.any.default", "aten::any.all_out", x=_ANYTHING, **_ANY)
+@op(
+    "aten.any.dims",
+    "aten::any.dims_out",
+    x=_ANYTHING,
+    dim=Ints(optional=True, default=None),
+    keepdim=Bool(default=False),
+    **_ANY,
+)
+def any_(a: Args) -> Iterator[Dispatch]:
+    """Whether any element is not zero, over the dimensions `dim` (all of them, where null; each by itself, where
+    empty); as uint8 for uint8."""
+    dtype = a.x.tensor.dtype
+    params, lanes, _ = _geometry(a.x, a.axes)
+    threads = shared_threads(cdiv(numel(a.O), 4), lanes)
+    constants = {"lanes": lanes, "item": ITEMSIZE[dtype], "floats": dtype == "float32"}
+    yield Dispatch("reduce_any", {"x": a.x.id, "y": a.out.id}, params, threads, constants)
 
 
 def _softmax(a: Args, log: bool) -> Dispatch:

@@ -300,6 +300,7 @@ class TensorArg:
     sizes: str
     layout: LayoutName | None = None  # None: any
     const: bool = False
+    const_of: tuple[str, ...] = ()  # dtypes that must be constants
     optional: bool = False
     values: Literal["any", "finite", "scales"] = "any"  # what a constant's elements are checked for
     like: str | None = None  # the argument whose dtype it has, or that names its dtype (null: any)
@@ -312,6 +313,9 @@ class TensorArg:
     def minima(self) -> tuple[tuple[int, str], ...]:
         """Axes, counted from the end, that are at least a letter."""
         return tuple((n - len(self.tokens), t[:-1]) for n, t in enumerate(self.tokens) if t.endswith("+"))
+
+    def must_be_constant(self, dtype: str) -> bool:
+        return self.const or dtype in self.const_of
 
     def text(self) -> str:
         return f"{' or '.join(self.dtypes)} [{', '.join(self.tokens)}]"
@@ -512,8 +516,8 @@ class _Binder:
             raise BadArg(f"expected {text}, got {value.dtype} {list(value.shape)}", Unsupported)
         if len(value.shape) > MAX_RANK:
             raise BadArg(f"{len(value.shape)} dimensions; at most {MAX_RANK} are supported", Unsupported)
-        if arg.const and value.data is None:
-            raise BadArg("must be a constant", Unsupported)
+        if arg.must_be_constant(value.dtype) and value.data is None:
+            raise BadArg("must be a constant" if arg.const else f"one of {value.dtype} must be a constant", Unsupported)
         self.tensors.append((name, arg, value))
         self._unify(name, arg, value.shape)
         return Operand(i, value, self.layouts.get(i) or arg.layout or "rows")

@@ -2,11 +2,12 @@
 
 import math
 import struct
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from webq8.dtypes import FORMAT, ITEMSIZE, cdiv, numel
-from webq8.errors import Unsupported
+from webq8.errors import LimitError, Unsupported
 from webq8.handlers.registry import (
     IGNORED,
     MAX_RANK,
@@ -26,21 +27,37 @@ from webq8.handlers.registry import (
 )
 from webq8.ir import Alias, Const, Dispatch, Tensor, Value
 
-__all__ = ["Axis", "axes_of", "broadcast_strides", "merged"]
+__all__ = [
+    "DTYPES",
+    "INT64",
+    "Axis",
+    "NumberOrTruth",
+    "axes_of",
+    "broadcast_strides",
+    "check_rank",
+    "contiguous",
+    "filler",
+    "insert",
+    "merged",
+    "same_shape",
+    "scaled",
+    "slice_range",
+    "strided_copy",
+]
 
 Shape = tuple[int, ...]
 
-_DTYPES = ("float32", "int8", "uint8", "int32", "int64", "bool")
-_INT64 = (-(2**63), 2**63 - 1)
+DTYPES = ("float32", "int8", "uint8", "int32", "int64", "bool")
+INT64 = (-(2**63), 2**63 - 1)
 
 # int8 comes in row-major order; other dtypes always do
-_X = TensorArg(_DTYPES, "*S", "plain")
+_X = TensorArg(DTYPES, "*S", "plain")
 _DIM = Int()
 _DIMS = Ints()
 
 
 def _out(like: str = "x") -> TensorArg:
-    return TensorArg(_DTYPES, "*O", "plain", like=like)
+    return TensorArg(DTYPES, "*O", "plain", like=like)
 
 
 # --- where elements go
@@ -90,28 +107,37 @@ def merged(axes: Sequence[Axis]) -> list[Axis]:
     return result
 
 
-def _scaled(axes: Sequence[Axis], base: int, item: int) -> tuple[list[Axis], int, bool]:
-    """A loop over elements of `item` bytes as one over words, or over bytes where words would be torn."""
+def scaled(
+    axes: Sequence[Axis], jumps: Sequence[int], item: int, tensors: int = 1
+) -> tuple[list[Axis], list[int], bool]:
+    """A loop over elements of `item` bytes as one over words, or over bytes where words would be torn.
+
+    It goes through as many `tensors` at once. The first has these elements; so count `jumps`, what else is added to a
+    place in it.
+    """
+    alone = (1,) + (0,) * (tensors - 1)  # a step in the first only
+
+    def in_words(a: Axis) -> Axis:
+        return a._replace(strides=(a.strides[0] * item // 4, *a.strides[1:]))
+
     if item == 8:
-        wide = [Axis(a.size, (2 * a.strides[0],), a.low, a.high) for a in axes]
-        return [Axis(2, (1,), 0, 2), *wide], 2 * base, False
+        return [Axis(2, alone, 0, 2), *map(in_words, axes)], [2 * jump for jump in jumps], False
     if item == 4:
-        return [*axes], base, False
-    inner, rest = (axes[0], axes[1:]) if axes else (Axis(1, (1,), 0, 1), ())
+        return [*axes], [*jumps], False
+    inner, rest = (axes[0], axes[1:]) if axes else (Axis(1, alone, 0, 1), ())
     # without further axes the last word may run past the end
-    whole = inner.strides == (1,) and inner.full and (inner.size % 4 == 0 or not rest)
-    if whole and base % 4 == 0 and all(a.strides[0] % 4 == 0 for a in rest):
+    whole = inner.strides == alone and inner.full and (inner.size % 4 == 0 or not rest)
+    if whole and not any(step % 4 for step in (*jumps, *(a.strides[0] for a in rest))):
         words = cdiv(inner.size, 4)
-        narrow = [Axis(a.size, (a.strides[0] // 4,), a.low, a.high) for a in rest]
-        return [Axis(words, (1,), 0, words), *narrow], base // 4, False
-    return [*axes], base, True
+        return [Axis(words, alone, 0, words), *map(in_words, rest)], [jump // 4 for jump in jumps], False
+    return [*axes], [*jumps], True
 
 
-def _dispatch(
+def strided_copy(
     x: int | Const, y: int, item: int, axes: Sequence[Axis], base: int = 0, fill: bytes = bytes(8), insert: bool = False
 ) -> Dispatch:
     """Copies elements of `item` bytes; `axes` have one stride each, `fill` is what elements from outside become."""
-    loop, base, as_bytes = _scaled(merged(axes), base, item)
+    loop, (base,), as_bytes = scaled(merged(axes), (base,), item)
     count = math.prod(a.size for a in loop)
     even, odd = struct.unpack("<II", fill)
     return Dispatch(
@@ -140,7 +166,7 @@ def _axes(dims: Sequence[int], rank: int) -> list[int]:
     return found
 
 
-def _check_rank(shape: Shape) -> Shape:
+def check_rank(shape: Shape) -> Shape:
     if len(shape) > MAX_RANK:
         raise BadArg(f"{len(shape)} dimensions; at most {MAX_RANK} are supported", Unsupported)
     return shape
@@ -150,12 +176,12 @@ class _Dtype(Scalar):
     """A dtype by name. Files leave it null: the output has it."""
 
     def convert(self, value: Value) -> str | None:
-        if value is not None and value not in _DTYPES:
-            raise BadArg(f"{got(value)} is not supported; one of {', '.join(map(repr, _DTYPES))} is", Unsupported)
+        if value is not None and value not in DTYPES:
+            raise BadArg(f"{got(value)} is not supported; one of {', '.join(map(repr, DTYPES))} is", Unsupported)
         return value if isinstance(value, str) else None
 
 
-class _Fill(Scalar):
+class NumberOrTruth(Scalar):
     """A number or a truth value, for tensors of any dtype."""
 
     def convert(self, value: Value) -> int | float | bool:
@@ -164,7 +190,7 @@ class _Fill(Scalar):
         return value
 
 
-def _fill(value: float, dtype: str, what: str) -> bytes:
+def filler(value: float, dtype: str, what: str) -> bytes:
     """Eight bytes of elements that hold `value`, converted as torch does."""
     if dtype == "bool":
         return bytes([value != 0]) * 8
@@ -294,23 +320,14 @@ def _itself(a: Args) -> Tensor:
     return x.tensor
 
 
-def _same_shape(a: Args) -> Mapping[str, Any]:
+def same_shape(a: Args) -> Mapping[str, Any]:
     return {"O": a.S}
 
 
-@op("aten.alias_copy.default", "aten::alias_copy.out", x=_X, out=_out(), derive=_same_shape)
-@op("aten.detach_copy.default", "aten::detach_copy.out", x=_X, out=_out(), derive=_same_shape)
-@op("aten.lift_fresh_copy.default", "aten::lift_fresh_copy.out", x=_X, out=_out(), derive=_same_shape)
-@op("aten.clone.default", "aten::clone.out", x=_X, memory_format=IGNORED, out=_out(), derive=_same_shape)
-@op(
-    "aten.copy.default",
-    "aten::copy.out",
-    self=IGNORED,
-    x=_X,
-    non_blocking=IGNORED,
-    out=_out(),
-    derive=_same_shape,
-)
+@op("aten.alias_copy.default", "aten::alias_copy.out", x=_X, out=_out(), derive=same_shape)
+@op("aten.detach_copy.default", "aten::detach_copy.out", x=_X, out=_out(), derive=same_shape)
+@op("aten.lift_fresh_copy.default", "aten::lift_fresh_copy.out", x=_X, out=_out(), derive=same_shape)
+@op("aten.clone.default", "aten::clone.out", x=_X, memory_format=IGNORED, out=_out(), derive=same_shape)
 @op(
     "dim_order_ops._clone_dim_order.default",
     "dim_order_ops::_clone_dim_order.out",
@@ -318,14 +335,14 @@ def _same_shape(a: Args) -> Mapping[str, Any]:
     non_blocking=IGNORED,
     dim_order=IGNORED,
     out=_out(),
-    derive=_same_shape,
+    derive=same_shape,
 )
 def clone(a: Args) -> Iterator[Alias]:
     """A copy of x. The order of its bytes in memory is the planner's choice: that argument is ignored."""
     yield from _same_elements(a)
 
 
-@op("et_vk.prepack.default", x=TensorArg(_DTYPES, "*S", const=True), out=_out(), derive=_same_shape)
+@op("et_vk.prepack.default", x=TensorArg(DTYPES, "*S", const=True), out=_out(), derive=same_shape)
 @folds(_itself)
 def prepack(a: Args) -> Iterator[Alias]:
     """The constant x: upstream copies it to a texture, here it serves itself."""
@@ -336,12 +353,12 @@ def prepack(a: Args) -> Iterator[Alias]:
 
 
 def _gather(a: Args, axes: Sequence[Axis], base: int = 0, fill: bytes = bytes(8)) -> Dispatch:
-    return _dispatch(a.x.id, a.out.id, ITEMSIZE[a.x.tensor.dtype], axes, base, fill)
+    return strided_copy(a.x.id, a.out.id, ITEMSIZE[a.x.tensor.dtype], axes, base, fill)
 
 
 def _order(a: Args) -> list[int]:
     """The axes of x in the order that the output has them."""
-    rank = len(_check_rank(a.S))
+    rank = len(check_rank(a.S))
     if "dims" in vars(a):
         order = _axes(a.dims, rank)
         if len(order) != rank:
@@ -403,17 +420,17 @@ def t(a: Args) -> Iterator[Dispatch]:
     yield _permuted_copy(a)
 
 
-def _slice_range(a: Args) -> tuple[int, range]:
+def slice_range(a: Args) -> tuple[int, range]:
     if not a.S:
         raise BadArg("a scalar has no dimension to slice")
     if a.step < 1:
         raise BadArg(f"step = {a.step} must be at least 1")
-    dim = axis(a.dim, len(_check_rank(a.S)))
+    dim = axis(a.dim, len(check_rank(a.S)))
     return dim, range(a.S[dim])[a.start : a.end : a.step]
 
 
 def _sliced(a: Args) -> Mapping[str, Any]:
-    dim, taken = _slice_range(a)
+    dim, taken = slice_range(a)
     return {"O": (*a.S[:dim], len(taken), *a.S[dim + 1 :])}
 
 
@@ -423,15 +440,15 @@ def _sliced(a: Args) -> Mapping[str, Any]:
     "aten::slice_copy.Tensor_out",
     x=_X,
     dim=Int(default=0),
-    start=Int(*_INT64, absent=0, default=None),
-    end=Int(*_INT64, absent=_INT64[1], default=None),
-    step=Int(*_INT64, default=1),
+    start=Int(*INT64, absent=0, default=None),
+    end=Int(*INT64, absent=INT64[1], default=None),
+    step=Int(*INT64, default=1),
     out=_out(),
     derive=_sliced,
 )
 def slice_copy(a: Args) -> Iterator[Dispatch]:
     """x[start:end:step] along `dim`, as Python slices: negative places count from the end."""
-    dim, taken = _slice_range(a)
+    dim, taken = slice_range(a)
     steps = contiguous(a.S)
     yield _gather(a, axes_of(a.O, [*steps[:dim], steps[dim] * taken.step, *steps[dim + 1 :]]), steps[dim] * taken.start)
 
@@ -439,7 +456,7 @@ def slice_copy(a: Args) -> Iterator[Dispatch]:
 def _selected(a: Args) -> Mapping[str, Any]:
     if not a.S:
         raise BadArg("a scalar has no dimension to select from")
-    dim = axis(a.dim, len(_check_rank(a.S)))
+    dim = axis(a.dim, len(check_rank(a.S)))
     if not -a.S[dim] <= a.index < a.S[dim]:
         raise BadArg(f"index = {a.index} is outside of dimension {dim} of {list(a.S)}")
     return {"O": (*a.S[:dim], *a.S[dim + 1 :])}
@@ -451,7 +468,7 @@ def _selected(a: Args) -> Mapping[str, Any]:
     "aten::select_copy.int_out",
     x=_X,
     dim=_DIM,
-    index=Int(*_INT64),
+    index=Int(*INT64),
     out=_out(),
     derive=_selected,
 )
@@ -461,9 +478,64 @@ def select(a: Args) -> Iterator[Dispatch]:
     yield _gather(a, axes_of(a.O, [*steps[:dim], *steps[dim + 1 :]]), steps[dim] * (a.index % a.S[dim]))
 
 
+def _strided(a: Args) -> Mapping[str, Any]:
+    if len(check_rank(a.size)) != len(a.stride):
+        raise BadArg(f"stride = {list(a.stride)} must have a number for each of size = {list(a.size)}")
+    if min(*a.size, *a.stride, a.storage_offset, 0) < 0:
+        raise BadArg(f"size {list(a.size)}, stride {list(a.stride)} and offset {a.storage_offset} must not be negative")
+    last = a.storage_offset + sum((size - 1) * step for size, step in zip(a.size, a.stride, strict=True))
+    if numel(a.size) and last >= numel(a.S):
+        raise BadArg(f"element {last} of {numel(a.S)} does not exist")
+    return {"O": a.size}
+
+
+@op(
+    "aten.as_strided_copy.default",
+    "aten.as_strided.default",
+    "aten::as_strided_copy.out",
+    x=_X,
+    size=_DIMS,
+    stride=_DIMS,
+    storage_offset=Int(*INT64, absent=0, default=None),
+    out=_out(),
+    derive=_strided,
+)
+def as_strided(a: Args) -> Iterator[Dispatch]:
+    """The elements of x, in row-major order, that are `stride` apart along the dimensions of the result."""
+    yield _gather(a, axes_of(a.O, a.stride), a.storage_offset)
+
+
+def _unfolded(a: Args) -> Mapping[str, Any]:
+    shape = check_rank(a.S or (1,))
+    dim = axis(a.dimension, len(shape))
+    if a.step < 1 or not 0 <= a.size <= shape[dim]:
+        raise BadArg(f"windows of {a.size} in steps of {a.step} do not fit dimension {dim} of {list(a.S)}")
+    out = (*shape[:dim], (shape[dim] - a.size) // a.step + 1, *shape[dim + 1 :], a.size)
+    return {"O": check_rank(out if a.S else (a.size,))}
+
+
+@op(
+    "aten.unfold_copy.default",
+    "aten.unfold.default",
+    "aten::unfold_copy.out",
+    x=_X,
+    dimension=_DIM,
+    size=Int(*INT64),
+    step=Int(*INT64),
+    out=_out(),
+    derive=_unfolded,
+)
+def unfold(a: Args) -> Iterator[Dispatch]:
+    """Windows of `size` along `dimension`, each `step` after the one before; a last dimension goes through a window."""
+    steps, dim = contiguous(a.S), axis(a.dimension, len(a.S))
+    along = steps[dim : dim + 1]  # none in a scalar
+    strides = [*steps[:dim], *(step * a.step for step in along), *steps[dim + 1 :], *(along or [1])]
+    yield _gather(a, axes_of(a.O, strides))
+
+
 def _flipped(a: Args) -> Mapping[str, Any]:
-    _axes(a.dims, len(_check_rank(a.S)))
-    return _same_shape(a)
+    _axes(a.dims, len(check_rank(a.S)))
+    return same_shape(a)
 
 
 @op("aten.flip.default", "aten::flip.out", x=_X, dims=_DIMS, out=_out(), derive=_flipped)
@@ -477,7 +549,7 @@ def flip(a: Args) -> Iterator[Dispatch]:
 
 
 def _expanded(a: Args) -> Mapping[str, Any]:
-    new = len(_check_rank(a.size)) - len(a.S)
+    new = len(check_rank(a.size)) - len(a.S)
     if new < 0:
         raise BadArg(f"size {list(a.size)} has fewer dimensions than {list(a.S)}")
     out = []
@@ -505,7 +577,7 @@ def expand(a: Args) -> Iterator[Dispatch]:
 
 
 def _repeated(a: Args) -> Mapping[str, Any]:
-    new = len(_check_rank(a.repeats)) - len(a.S)
+    new = len(check_rank(a.repeats)) - len(a.S)
     if new < 0 or min(a.repeats, default=0) < 0:
         raise BadArg(f"repeats = {list(a.repeats)} must give a count to each dimension of {list(a.S)}")
     return {"O": tuple(n * s for n, s in zip(a.repeats, (1,) * new + a.S, strict=True))}
@@ -528,7 +600,7 @@ def _shuffled(a: Args) -> Mapping[str, Any]:
     return {"O": (*a.B, a.C // r**2, a.H * r, a.W * r)}
 
 
-_MAPS = TensorArg(_DTYPES, "*B C H W", "plain")
+_MAPS = TensorArg(DTYPES, "*B C H W", "plain")
 
 
 @op(
@@ -577,7 +649,7 @@ def _joined_dim(a: Args) -> int:
     whole = [s for s in shapes if s != (0,)] or shapes
     if not whole or not whole[0]:
         raise BadArg("there must be a tensor, and scalars cannot be joined")
-    dim = axis(a.dim, len(_check_rank(whole[0])))
+    dim = axis(a.dim, len(check_rank(whole[0])))
     if len({(*s[:dim], *s[dim + 1 :]) for s in whole}) > 1 or len({len(s) for s in whole}) > 1:
         raise BadArg(f"the shapes {', '.join(str(list(s)) for s in shapes)} may differ in dimension {dim} only")
     if len(dtypes := {x.tensor.dtype for x in a.tensors}) > 1:
@@ -596,7 +668,7 @@ def _joined(a: Args) -> Mapping[str, Any]:
 @op(
     "aten.cat.default",
     "aten::cat.out",
-    tensors=TensorList((TensorArg(_DTYPES, "...", "plain"),)),
+    tensors=TensorList((TensorArg(DTYPES, "...", "plain"),)),
     dim=Int(default=0),
     out=_out("tensors"),
     derive=_joined,
@@ -608,25 +680,25 @@ def cat(a: Args) -> Iterator[Dispatch]:
     start, pitch = 0, a.O[dim] * inner
     for x in a.tensors:
         row = numel(x.shape) // max(outer, 1)
-        yield _insert(x.id, a.out.id, item, outer, row, start, pitch)
+        yield insert(x.id, a.out.id, item, outer, row, start, pitch)
         start += row
 
 
-def _insert(x: int, y: int, item: int, outer: int, row: int, start: int, pitch: int) -> Dispatch:
+def insert(x: int, y: int, item: int, outer: int, row: int, start: int, pitch: int) -> Dispatch:
     """Copies the rows of x to y, whose rows have `pitch` elements, from element `start` on."""
     if item == 1 and (row % 4 or start % 4 or pitch % 4):
         # a thread writes whole words of y, so that no two write to the same one
         axes = [*axes_of((outer,), (row,)), Axis(pitch if row else 0, (1,), start, start + row)]
-        return _dispatch(x, y, 1, axes, -start, insert=True)
+        return strided_copy(x, y, 1, axes, -start, insert=True)
     if item == 1:
         item, row, start, pitch = 4, row // 4, start // 4, pitch // 4
-    return _dispatch(x, y, item, axes_of((outer, row), (pitch, 1)), start, insert=True)
+    return strided_copy(x, y, item, axes_of((outer, row), (pitch, 1)), start, insert=True)
 
 
 def _split(a: Args) -> Mapping[str, Any]:
     if not a.S:
         raise BadArg("a scalar has no dimension to split")
-    dim = axis(a.dim, len(_check_rank(a.S)))
+    dim = axis(a.dim, len(check_rank(a.S)))
     if sum(a.sizes) != a.S[dim] or min(a.sizes, default=0) < 0:
         raise BadArg(f"split_sizes = {list(a.sizes)} do not add up to dimension {dim} of {list(a.S)}")
     return {"outputs": tuple((*a.S[:dim], size, *a.S[dim + 1 :]) for size in a.sizes)}
@@ -644,7 +716,7 @@ def _check_parts(a: Args) -> None:
     x=_X,
     sizes=_DIMS,
     dim=Int(default=0),
-    out=TensorList((TensorArg(_DTYPES, "...", "plain", like="x"),)),
+    out=TensorList((TensorArg(DTYPES, "...", "plain", like="x"),)),
     derive=_split,
     check=_check_parts,
 )
@@ -652,7 +724,7 @@ def split(a: Args) -> Iterator[Dispatch]:
     """x cut along `dim` into pieces of the given sizes."""
     dim, steps, start = axis(a.dim, len(a.S)), contiguous(a.S), 0
     for part in a.out:
-        yield _dispatch(a.x.id, part.id, ITEMSIZE[a.x.tensor.dtype], axes_of(part.shape, steps), start * steps[dim])
+        yield strided_copy(a.x.id, part.id, ITEMSIZE[a.x.tensor.dtype], axes_of(part.shape, steps), start * steps[dim])
         start += part.shape[dim]
 
 
@@ -660,13 +732,13 @@ def split(a: Args) -> Iterator[Dispatch]:
 
 
 def _padded(a: Args) -> Mapping[str, Any]:
-    rank = len(_check_rank(a.S))
+    rank = len(check_rank(a.S))
     if len(a.pad) % 2 or len(a.pad) > 2 * rank:
         raise BadArg(f"pad = {list(a.pad)} must have two sizes for each of at most {rank} dimensions")
     out = [s + before + after for s, (before, after) in zip(a.S, _margins(a), strict=True)]
     if min(out, default=0) < 0:
         raise BadArg(f"pad = {list(a.pad)} leaves a negative size of {list(a.S)}")
-    _fill(a.value, a.x.tensor.dtype, "value")
+    filler(a.value, a.x.tensor.dtype, "value")
     return {"O": tuple(out)}
 
 
@@ -681,7 +753,7 @@ def _margins(a: Args) -> list[tuple[int, int]]:
     "aten::constant_pad_nd.out",
     x=_X,
     pad=_DIMS,
-    value=_Fill(default=0),
+    value=NumberOrTruth(default=0),
     out=_out(),
     derive=_padded,
 )
@@ -693,7 +765,7 @@ def constant_pad_nd(a: Args) -> Iterator[Dispatch]:
         for size, step, (before, after) in zip(a.O, steps, margins, strict=True)
     ]
     base = -sum(step * before for step, (before, _) in zip(steps, margins, strict=True))
-    yield _gather(a, axes, base, _fill(a.value, a.x.tensor.dtype, "value"))
+    yield _gather(a, axes, base, filler(a.value, a.x.tensor.dtype, "value"))
 
 
 def _constant(out: Operand, value: float) -> Dispatch:
@@ -701,7 +773,7 @@ def _constant(out: Operand, value: float) -> Dispatch:
     item = ITEMSIZE[dtype]
     if item == 1:
         item, count = 4, cdiv(count, 4)
-    return _dispatch(Const(_fill(value, dtype, "fill_value")), out.id, item, axes_of((count,), (0,)))
+    return strided_copy(Const(filler(value, dtype, "fill_value")), out.id, item, axes_of((count,), (0,)))
 
 
 def _sized(a: Args) -> Mapping[str, Any]:
@@ -712,7 +784,7 @@ def _sized(a: Args) -> Mapping[str, Any]:
 
 def _check_fill(a: Args) -> None:
     like = vars(a).get("out") or vars(a).get("x")
-    _fill(a.fill_value, like.tensor.dtype if like else a.dtype or "float32", "fill_value")
+    filler(a.fill_value, like.tensor.dtype if like else a.dtype or "float32", "fill_value")
 
 
 _NAMED: dict[str, Any] = {
@@ -728,8 +800,8 @@ _LIKE: dict[str, Any] = {
     "pin_memory": IGNORED,
     "memory_format": IGNORED,
 }
-_FILL_VALUE = _Fill()
-_ANY = TensorArg(_DTYPES, "*O", "plain")
+_FILL_VALUE = NumberOrTruth()
+_ANY = TensorArg(DTYPES, "*O", "plain")
 
 
 @op(
@@ -748,7 +820,7 @@ _ANY = TensorArg(_DTYPES, "*O", "plain")
     fill_value=_FILL_VALUE,
     **_LIKE,
     out=_out(),
-    derive=_same_shape,
+    derive=same_shape,
     check=_check_fill,
 )
 @op(
@@ -757,7 +829,7 @@ _ANY = TensorArg(_DTYPES, "*O", "plain")
     fill_value=_FILL_VALUE,
     memory_format=IGNORED,
     out=_ANY,
-    derive=_same_shape,
+    derive=same_shape,
     check=_check_fill,
 )
 def full(a: Args) -> Iterator[Dispatch]:
@@ -773,6 +845,7 @@ def full(a: Args) -> Iterator[Dispatch]:
     derive=lambda _: {"O": ()},
     check=_check_fill,
 )
+@op("aten::scalar_tensor.out", fill_value=_FILL_VALUE, out=_ANY, derive=lambda _: {"O": ()}, check=_check_fill)
 def scalar_tensor(a: Args) -> Iterator[Dispatch]:
     """A number as a tensor without dimensions."""
     yield _constant(a.out, a.fill_value)
@@ -781,8 +854,8 @@ def scalar_tensor(a: Args) -> Iterator[Dispatch]:
 def _register_constant(name: str, value: int) -> None:
     @op(f"aten.{name}.default", size=_DIMS, **_NAMED, out=_out("dtype"), derive=_sized)
     @op(f"aten::{name}.out", size=_DIMS, out=_ANY, derive=_sized)
-    @op(f"aten.{name}_like.default", x=_X, **_LIKE, out=_out(), derive=_same_shape)
-    @op(f"aten::{name}_like.out", x=_X, memory_format=IGNORED, out=_ANY, derive=_same_shape)
+    @op(f"aten.{name}_like.default", x=_X, **_LIKE, out=_out(), derive=same_shape)
+    @op(f"aten::{name}_like.out", x=_X, memory_format=IGNORED, out=_ANY, derive=same_shape)
     def constant(a: Args) -> Iterator[Dispatch]:
         yield _constant(a.out, value)
 
@@ -793,10 +866,137 @@ _register_constant("zeros", 0)
 _register_constant("ones", 1)
 
 
-# --- dtypes
+@op("aten.empty_like.default", x=_X, **_LIKE, out=_out(), derive=same_shape)
+@op("aten::empty_like.out", x=_X, memory_format=IGNORED, out=_ANY, derive=same_shape)
+@op(
+    "dim_order_ops._empty_dim_order.default",
+    size=_DIMS,
+    **_NAMED,
+    dim_order=IGNORED,
+    out=_out("dtype"),
+    derive=_sized,
+)
+@op("dim_order_ops::_empty_dim_order.out", size=_DIMS, dim_order=IGNORED, out=_ANY, derive=_sized)
+@op("aten.empty.memory_format", size=_DIMS, **_NAMED, memory_format=IGNORED, out=_out("dtype"), derive=_sized)
+@op("aten::empty.out", size=_DIMS, memory_format=IGNORED, out=_ANY, derive=_sized)
+def empty(a: Args) -> Iterator[Dispatch]:
+    """A tensor of the given size (or the size of x), of zeros: torch leaves open what it holds."""
+    yield _constant(a.out, 0)
+
 
 # in the order of the constants in wgsl/convert.wgsl
 _CODES = ("float32", "int32", "int64", "int8", "uint8", "bool")
+
+
+def _conversion(
+    x: int | Const, dtype: str, out: Operand, axes: Sequence[Axis] = (), sequence: tuple[int, int] | None = None
+) -> Dispatch:
+    """x, of a dtype, through `axes` in the dtype of `out`; or, in place of x, integers by their start and step."""
+    count, item = numel(out.shape), ITEMSIZE[out.tensor.dtype]
+    start, step = (struct.unpack("<2I", struct.pack("<q", n)) for n in sequence or (0, 0))
+    return Dispatch(
+        "convert",
+        {"x": x, "y": out.id},
+        {
+            "count": count,
+            "rank": len(axes),
+            "axes": tuple(n for a in axes for n in (a.size, *a.strides, 0, 0)),
+            "start": start,
+            "step": step,
+        },
+        threads=cdiv(count, 4) if item == 1 else count,
+        constants={
+            "x_dtype": _CODES.index(dtype),
+            "y_dtype": _CODES.index(out.tensor.dtype),
+            "sequence": sequence is not None,
+        },
+    )
+
+
+def _converted(x: Operand, out: Operand) -> Dispatch:
+    """x, broadcast to the shape of `out`, in the dtype of `out`."""
+    axes = merged(axes_of(out.shape, broadcast_strides(x.shape, out.shape)))
+    return _conversion(x.id, x.tensor.dtype, out, axes)
+
+
+_MOST_FRACTIONS = 2**20  # they are computed here
+
+
+def _arranged(a: Args) -> Mapping[str, Any]:
+    start, end, step = vars(a).get("start", 0), a.end, vars(a).get("step", 1)
+    if not all(map(math.isfinite, (start, end, step))) or not step or (end - start) * step < 0:
+        raise BadArg(f"no numbers lead from {start} to {end} in steps of {step}")
+    whole = all(n == n // 1 and INT64[0] <= n <= INT64[1] for n in (start, end, step))
+    out, integers = vars(a).get("out"), all(isinstance(n, int) for n in (start, end, step))
+    dtype = out.tensor.dtype if out else vars(a).get("dtype") or ("int64" if integers else "float32")
+    if dtype != "float32" and not whole:
+        raise BadArg(f"{start} to {end} in steps of {step}, not all of them integers, as {dtype}", Unsupported)
+    if whole:
+        start, end, step = int(start), int(end), int(step)
+    steps = -((start - end) // step) if whole else (end - start) / step
+    most = a.limits.max_storage_buffer_binding_size // ITEMSIZE[dtype] if whole else _MOST_FRACTIONS
+    if steps > most:
+        raise BadArg(f"{steps:.4g} elements; at most {most:,} are supported here", LimitError)
+    count = math.ceil(steps)
+    for n in (0, count - 1) if count else ():
+        filler(start + n * step, dtype, "an element")
+    return {"O": (count,), "first": start, "distance": step, "result": dtype}
+
+
+_NUMBERS = ("float32", "int8", "uint8", "int32", "int64")
+_SEQUENCE: dict[str, Any] = {"out": TensorArg(_NUMBERS, "*O", "plain", like="result"), "derive": _arranged}
+_STEP = NumberOrTruth(default=1)
+
+
+@op("aten.arange.default", end=_FILL_VALUE, **_NAMED | {"dtype": _Dtype(default=None)}, **_SEQUENCE)
+@op("aten::arange.out", end=_FILL_VALUE, **_SEQUENCE)
+@op("aten::arange.start_out", start=_FILL_VALUE, end=_FILL_VALUE, step=_STEP, **_SEQUENCE)
+@op("aten.arange.start", start=_FILL_VALUE, end=_FILL_VALUE, **_NAMED | {"dtype": _Dtype(default=None)}, **_SEQUENCE)
+@op(
+    "aten.arange.start_step",
+    start=_FILL_VALUE,
+    end=_FILL_VALUE,
+    step=_STEP,
+    **_NAMED | {"dtype": _Dtype(default=None)},
+    **_SEQUENCE,
+)
+def arange(a: Args) -> Iterator[Dispatch]:
+    """start, start + step, start + 2 · step, … up to before end: int64 of integers, else float32, where no dtype is
+    given."""
+    if isinstance(a.first, int):
+        yield _conversion(Const(bytes(4)), "int64", a.out, sequence=(a.first, a.distance))
+    else:
+        # in double, as torch does but for the last bits of its vectors
+        numbers = array("f", (a.first + n * a.distance for n in range(a.O[0])))
+        yield strided_copy(Const(numbers.tobytes()), a.out.id, 4, axes_of(a.O, (1,)))
+
+
+# --- dtypes
+
+
+def _check_copied(a: Args) -> None:
+    if len(a.S) > len(a.O) or any(s not in (1, o) for s, o in zip(a.S[::-1], a.O[::-1], strict=False)):
+        raise BadArg(f"{list(a.S)} does not broadcast to {list(a.O)}")
+    check_rank(a.O)
+
+
+@op(
+    "aten.copy.default",
+    "aten::copy.out",
+    self=TensorArg(DTYPES, "*O"),
+    x=_X,
+    non_blocking=IGNORED,
+    out=_out("self"),
+    check=_check_copied,
+)
+def copy(a: Args) -> Iterator[Dispatch | Alias]:
+    """x in the shape and the dtype of `self`, broadcast and converted; what `self` holds does not matter."""
+    if a.x.tensor.dtype != a.out.tensor.dtype:
+        yield _converted(a.x, a.out)
+    elif a.S == a.O:
+        yield from _same_elements(a)
+    else:
+        yield _gather(a, axes_of(a.O, broadcast_strides(a.S, a.O)))
 
 
 @op(
@@ -806,9 +1006,9 @@ _CODES = ("float32", "int32", "int64", "int8", "uint8", "bool")
     non_blocking=IGNORED,
     memory_format=IGNORED,
     out=_out("dtype"),
-    derive=_same_shape,
+    derive=same_shape,
 )
-@op("aten::_to_copy.out", x=_X, non_blocking=IGNORED, memory_format=IGNORED, out=_ANY, derive=_same_shape)
+@op("aten::_to_copy.out", x=_X, non_blocking=IGNORED, memory_format=IGNORED, out=_ANY, derive=same_shape)
 @op(
     "dim_order_ops._to_dim_order_copy.default",
     x=_X,
@@ -816,7 +1016,7 @@ _CODES = ("float32", "int32", "int64", "int8", "uint8", "bool")
     non_blocking=IGNORED,
     dim_order=IGNORED,
     out=_out("dtype"),
-    derive=_same_shape,
+    derive=same_shape,
 )
 @op(
     "dim_order_ops::_to_dim_order_copy.out",
@@ -824,20 +1024,12 @@ _CODES = ("float32", "int32", "int64", "int8", "uint8", "bool")
     non_blocking=IGNORED,
     dim_order=IGNORED,
     out=_ANY,
-    derive=_same_shape,
+    derive=same_shape,
 )
 def convert(a: Args) -> Iterator[Dispatch | Alias]:
     """x in another dtype. Fractions are cut off towards zero; what a smaller integer cannot hold wraps around; a float
     that int64 cannot hold gives no useful integer, as in torch."""
-    source, target = a.x.tensor.dtype, a.out.tensor.dtype
-    if source == target:
+    if a.x.tensor.dtype == a.out.tensor.dtype:
         yield from _same_elements(a)
-        return
-    count = numel(a.O)
-    yield Dispatch(
-        "convert",
-        {"x": a.x.id, "y": a.out.id},
-        {"count": count},
-        threads=cdiv(count, 4) if ITEMSIZE[target] == 1 else count,
-        constants={"x_dtype": _CODES.index(source), "y_dtype": _CODES.index(target)},
-    )
+    else:
+        yield _converted(a.x, a.out)

@@ -1,12 +1,13 @@
 """Every op in numpy, step by step in float32: the tests' oracle, and `device="cpu"`."""
 
-from webq8.reference import conv_float, elementwise, int8, matmul, norm, pool, reduce, shape, upsample
+from webq8.reference import conv_float, elementwise, indexing, int8, matmul, norm, pool, reduce, shape, upsample
 from webq8.reference.core import fold_constants, run_graph
 
 __all__ = [
     "conv_float",
     "elementwise",
     "fold_constants",
+    "indexing",
     "int8",
     "matmul",
     "norm",

@@ -15,7 +15,7 @@ from webq8.dtypes import ITEMSIZE, numel
 from webq8.handlers import REGISTRY
 from webq8.handlers.registry import Args, Operand, arguments, bind
 from webq8.ir import Call, Graph, Tensor, Value
-from webq8.rewrite import MOVING_OPS, reads, short_name
+from webq8.rewrite import MOVING_OPS, reads, short_name, writes
 
 __all__ = ["Array", "Result", "fold_constants", "reference", "run_graph"]
 
@@ -50,8 +50,8 @@ def _run_call(values: Sequence[Value], call: Call, arrays: Mapping[int, Array]) 
     for name, value in vars(args).items():
         if isinstance(value, Operand) and name != "out":
             setattr(args, name, arrays[value.id])
-        elif isinstance(value, tuple) and value and isinstance(value[0], Operand) and name != "out":
-            setattr(args, name, [arrays[v.id] for v in value])
+        elif isinstance(value, tuple) and any(isinstance(v, Operand) for v in value) and name != "out":
+            setattr(args, name, [v and arrays[v.id] for v in value])
     with np.errstate(all="ignore"):
         result = _RUN[call.op](args)
     results = dict(zip((out.id for out in outs), result if isinstance(result, tuple) else (result,), strict=True))
@@ -61,8 +61,16 @@ def _run_call(values: Sequence[Value], call: Call, arrays: Mapping[int, Array]) 
     return results
 
 
-# ops whose results have the same bytes wherever they are computed
-_EXACT = {*MOVING_OPS, "_to_dim_order_copy", "_to_copy", "_clone_dim_order", "full", "scalar_tensor", "zeros", "ones"}
+# ops whose results have the same bytes wherever they are computed, and those that have where no float is among them
+_EXACT = {
+    *MOVING_OPS, "_clone_dim_order", "_empty_dim_order", "_to_copy", "_to_dim_order_copy", "_unsafe_view",
+    "alias_copy", "any", "arange", "as_strided", "as_strided_copy", "bitwise_and", "bitwise_not", "bitwise_or",
+    "constant_pad_nd", "copy", "detach_copy", "embedding", "empty", "empty_like", "eq", "full", "full_like", "gather",
+    "ge", "gt", "index", "index_put", "index_select", "le", "lift_fresh_copy", "logical_and", "logical_not",
+    "logical_or", "lt", "ne", "ones", "ones_like", "pixel_unshuffle", "scalar_tensor", "scatter", "select_scatter",
+    "slice_scatter", "split_with_sizes_copy", "unfold", "unfold_copy", "where", "zeros", "zeros_like",
+}  # fmt: skip
+_WHOLE = {"abs", "add", "clamp", "hardtanh", "maximum", "minimum", "mul", "neg", "relu", "rsub", "scatter_add", "sub"}
 
 
 def fold_constants(graph: Graph, budget: Budget | None = None) -> Graph:
@@ -71,11 +79,12 @@ def fold_constants(graph: Graph, budget: Budget | None = None) -> Graph:
     values, calls = list(graph.values), list[Call]()
     for call in graph.calls:
         read = reads(graph, call)
-        known = short_name(call) in _EXACT and not any(
-            isinstance(t, Tensor) and t.data is None for t in (values[i] for i in read if i >= 0)
-        )
-        out = values[call.args[-1]]
-        if not (known and isinstance(out, Tensor) and budget.affords(size := numel(out.shape) * ITEMSIZE[out.dtype])):
+        out = [t for t in (values[i] for i in writes(graph, call)) if isinstance(t, Tensor)]
+        given = [t for t in (values[i] for i in read if i >= 0) if isinstance(t, Tensor)]
+        whole = all(t.dtype != "float32" for t in given + out)
+        exact = short_name(call) in _EXACT or (short_name(call) in _WHOLE and whole)
+        size = sum(numel(t.shape) * ITEMSIZE[t.dtype] for t in out)
+        if not (exact and all(t.data is not None for t in given) and budget.affords(size)):
             calls.append(call)
             continue
         budget.keep(size)

@@ -51,6 +51,13 @@ def _argmin(a: Args) -> Array:
     return _index(a, np.argmin)
 
 
+@reference(
+    "aten.any.dim", "aten.any.dims", "aten.any.default", "aten::any.out", "aten::any.dims_out", "aten::any.all_out"
+)
+def _any(a: Args) -> Array:
+    return np.asarray(np.any(a.x != 0, axis=a.axes if a.S else None)).astype(a.out.tensor.dtype).reshape(a.O)
+
+
 def _shifted(a: Args) -> Array:
     x = np.atleast_1d(a.x).astype(np.float64)
     return np.asarray(x - (np.max(x, axis=a.dim, keepdims=True) if x.size else 0))

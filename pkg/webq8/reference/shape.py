@@ -62,8 +62,6 @@ _register(
     "aten::detach_copy.out",
     "aten.lift_fresh_copy.default",
     "aten::lift_fresh_copy.out",
-    "aten.copy.default",
-    "aten::copy.out",
     "dim_order_ops._clone_dim_order.default",
     "dim_order_ops::_clone_dim_order.out",
 )
@@ -82,6 +80,24 @@ _register(lambda a: _at(a, a.dim, slice(a.start, a.end, a.step)), *_copies("slic
 _register(lambda a: _at(a, a.dim, a.index), *_copies("select", "int"))
 _register(lambda a: np.flip(a.x, a.dims) if a.x.ndim else a.x, "aten.flip.default", "aten::flip.out")
 _register(lambda a: np.broadcast_to(a.x, a.O), *_copies("expand"))
+_register(
+    lambda a: np.lib.stride_tricks.as_strided(
+        a.x.reshape(-1)[a.storage_offset :], a.size, [step * a.x.itemsize for step in a.stride]
+    ),
+    *_copies("as_strided"),
+)
+
+
+def _unfold(a: Args) -> Array:
+    if not a.size:
+        return np.zeros(a.O, a.x.dtype)
+    x = np.atleast_1d(a.x)
+    windows = np.lib.stride_tricks.sliding_window_view(x, a.size, a.dimension)
+    kept: Array = windows[(slice(None),) * (a.dimension % x.ndim) + (slice(None, None, a.step),)]
+    return kept.reshape(a.O)
+
+
+_register(_unfold, *_copies("unfold"))
 _register(lambda a: np.tile(a.x, a.repeats), "aten.repeat.default", "aten::repeat.out")
 
 
@@ -140,7 +156,23 @@ for _name in ("full", "full_like"):
 for _name, _value in (("zeros", 0), ("ones", 1)):
     for _form in (_name, f"{_name}_like"):
         reference(f"aten.{_form}.default", f"aten::{_form}.out")(partial(_full, value=_value))
-reference("aten.scalar_tensor.default")(lambda a: _full(a, a.fill_value))
+reference("aten.scalar_tensor.default", "aten::scalar_tensor.out")(lambda a: _full(a, a.fill_value))
+for _name in ("aten.empty.memory_format", "aten.empty_like.default", "dim_order_ops._empty_dim_order.default"):
+    reference(_name)(partial(_full, value=0))
+for _name in ("aten::empty.out", "aten::empty_like.out", "dim_order_ops::_empty_dim_order.out"):
+    reference(_name)(partial(_full, value=0))
+
+
+@reference(
+    "aten.arange.default",
+    "aten.arange.start",
+    "aten.arange.start_step",
+    "aten::arange.out",
+    "aten::arange.start_out",
+)
+def _arange(a: Args) -> Array:
+    steps = np.arange(a.O[0], dtype=np.int64)  # intp is int32 in a page
+    return (getattr(a, "start", 0) + steps * getattr(a, "step", 1)).astype(_dtype(a))
 
 
 @reference(
@@ -155,3 +187,8 @@ def _convert(a: Args) -> Array:
         # one path for all integers, so that what does not fit wraps around
         return np.asarray(a.x.astype(np.int64).astype(target))
     return np.asarray(a.x.astype(target))
+
+
+@reference("aten.copy.default", "aten::copy.out")
+def _copy(a: Args) -> Array:
+    return np.ascontiguousarray(np.broadcast_to(_convert(a), a.O)).reshape(a.O)

@@ -46,8 +46,8 @@ async def _time(
     limit = device.limits.max_compute_workgroups_per_dimension
     grid = fold_grid(cdiv(threads, kernel.workgroup_size), limit)
     step = Step(name, slots, (), (), grid, name, operations=0, nbytes=0)
-    plan = Plan((size, size), (step,), (1,), (), (), 2 * size, 2 * size, relayouts=0)
-    loaded = await device.load(ProgramPlan({name: plan}, (packed,)), lambda *_: None)
+    plan = Plan((size, size), ("x", "y"), (step,), (1,), (), (), 2 * size, 2 * size, relayouts=0)
+    loaded = await device.load(ProgramPlan({name: plan}, (packed,), ("params",)), lambda *_: None)
     try:
         return await loaded.device_ms(name, warm_up)
     finally:

@@ -3,17 +3,19 @@
 WebGPU objects, error scopes, loss, reading back, live counts, and fetching a file. Facts behind the code: a missing
 adapter is None or jsnull by Pyodide's version, so truth is tested; a device without requiredLimits stays at the
 defaults; invalid objects look like valid ones, so every creation and submit runs within error scopes; after a loss
-everything seems to succeed and only mapAsync rejects.
+everything seems to succeed and only mapAsync rejects; Pyodide reports a future that fails while nothing waits for it,
+even where something will; its conversions of arrays fail above 2 GiB, some of them silently.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
 import js
 from pyodide.code import run_js
-from pyodide.ffi import JsException, can_run_sync, run_sync, to_js
+from pyodide.ffi import JsException, can_run_sync, create_proxy, run_sync, to_js
 
 from webq8 import wgsl
 from webq8.errors import CannotBlock, ClosedError, DeviceError, DeviceLost, InputError, NoAdapter, ShaderError
@@ -22,8 +24,8 @@ from webq8.ir import Limits, Plan, ProgramPlan, Slot, Step
 __all__ = ["Adapter", "Device", "Loaded", "block", "device", "fetch", "live", "read", "request_ahead", "to_python"]
 
 _js = getattr(js, "webq8Replay", None) or run_js(files("webq8").joinpath("replay.js").read_text("utf-8"))
-_current: "Device | None" = None
-_requesting = asyncio.Lock()
+_device: "asyncio.Future[Device] | None" = None  # the last one that was requested
+_PATIENCE = 15.0  # seconds: some browsers never answer where a driver hangs
 _LIMITS = {
     "max_buffer_size": "maxBufferSize",
     "max_storage_buffer_binding_size": "maxStorageBufferBindingSize",
@@ -32,6 +34,10 @@ _LIMITS = {
 }
 _BATCH_MS, _BATCHES = 30, 5  # a submit and its answer can cost 15 ms
 _SOFTWARE = ("swiftshader", "llvmpipe", "lavapipe", "softpipe", "microsoft basic render")  # where no flag says so
+_HELP = (
+    "check chrome://gpu, update the graphics driver, or run Chromium with --enable-unsafe-webgpu "
+    "--use-webgpu-adapter=swiftshader to compute on the CPU"
+)
 _MATRIX = "chromium-experimental-subgroup-matrix"
 _FEATURES = ("timestamp-query", "subgroups", _MATRIX)  # asked for where the adapter has them
 
@@ -43,9 +49,53 @@ def _variant(step: Step) -> Variant:
     return step.kernel, step.constants, step.writable
 
 
+def _locate(buffer: Any, found: Callable[[int, int], None]) -> None:
+    """Calls `found` with a buffer's address and size."""
+    import ctypes
+
+    class View(ctypes.Structure):
+        _fields_ = [
+            ("address", ctypes.c_void_p),
+            ("owner", ctypes.py_object),
+            ("size", ctypes.c_ssize_t),
+            ("rest", ctypes.c_char * 64),
+        ]
+
+    view = View()
+    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(buffer), ctypes.byref(view), 0)
+    place = view.address or 0, view.size
+    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(view))
+    found(*place)
+
+
+_memory = _js.memory(create_proxy(_locate), create_proxy(b"\0"))  # single bytes are part of Python itself
+
+
+def to_bytes(array: Any) -> bytearray:
+    """The bytes of a JavaScript typed array or ArrayBuffer."""
+    copied = bytearray(array.byteLength)
+    _js.copy(_memory, array, copied)
+    return copied
+
+
+def _text(error: JsException) -> str:
+    return str(getattr(error, "message", "") or error)
+
+
+def _observed(future: "asyncio.Future[Any]") -> "asyncio.Future[Any]":
+    """A future whose exception is known to be looked at."""
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return future
+
+
 def _object(value: Any) -> Any:
     """A JS object of a dict, its lists as arrays: the one way in which descriptors are made."""
     return to_js(value, dict_converter=js.Object.fromEntries)
+
+
+def _layout(kernel: str, writable: Sequence[str]) -> str:
+    """The name that a bind group layout is kept by."""
+    return " ".join([kernel, *writable])
 
 
 def _piece(buffers: Sequence[Any], slot: Slot) -> list[Any]:
@@ -61,8 +111,8 @@ class Adapter:
     """What the browser tells of its GPU; `str()` is its name."""
 
     def __init__(self, info: Any) -> None:
-        self.vendor, self.architecture = str(info.vendor), str(info.architecture)
-        self.device, self.description = str(info.device), str(info.description)
+        names = "vendor", "architecture", "device", "description"
+        self.vendor, self.architecture, self.device, self.description = (str(getattr(info, n, "")) for n in names)
         fallback = bool(getattr(info, "isFallbackAdapter", False))
         told = f"{self.vendor} {self.architecture} {self.device} {self.description}".lower()
         self.software = fallback or any(name in told for name in _SOFTWARE)
@@ -85,41 +135,52 @@ async def device() -> "Device":
 
     Raises NoAdapter where the browser has no WebGPU, or no adapter for it.
     """
-    global _current
-    async with _requesting:
-        if _current is None or _current.lost:
-            _current = await _request()
-        return _current
+    requested = _requested()
+    if not requested.done():
+        await asyncio.wait([requested])  # others wait for it too, whatever cancels this
+    return requested.result()
 
 
 async def request_ahead() -> None:
     """Begins to request the page's device, while something else goes on. Errors come from `device`."""
-    if _current is None:
-        request = asyncio.ensure_future(device())
-        request.add_done_callback(lambda done: done.cancelled() or done.exception())
-        await asyncio.sleep(0)  # a task begins when others wait
+    _requested()
+    await asyncio.sleep(0)  # a task begins when others wait
+
+
+def _requested() -> "asyncio.Future[Device]":
+    global _device
+    if _device is None or (_device.done() and (_device.cancelled() or _device.exception() or _device.result().lost)):
+        _device = _observed(asyncio.ensure_future(_request()))
+    return _device
 
 
 async def _request() -> "Device":
-    gpu = getattr(js.navigator, "gpu", None)
+    gpu = getattr(getattr(js, "navigator", None), "gpu", None)
     if not gpu:
         raise NoAdapter(
             "this browser has no WebGPU here; use Chrome or Edge 127 or newer, Safari 26 or Firefox 141, "
             "and a page served over https or from localhost"
         )
-    adapter = await gpu.requestAdapter(_object({"powerPreference": "high-performance"}))
+    adapter = await _answered(
+        gpu.requestAdapter(_object({"powerPreference": "high-performance"})), "an adapter", NoAdapter
+    )
     if not adapter:
-        raise NoAdapter(
-            "the browser has WebGPU but gives no adapter: check chrome://gpu, update the graphics driver, "
-            "or run Chromium with --enable-unsafe-webgpu --use-webgpu-adapter=swiftshader to compute on the CPU"
-        )
+        raise NoAdapter(f"the browser has WebGPU but gives no adapter: {_HELP}")
     required = {name: getattr(adapter.limits, name) for name in _LIMITS.values()}
     features = [name for name in _FEATURES if adapter.features.has(name)]
+    asked = _object({"requiredLimits": required, "requiredFeatures": features})
+    raw = await _answered(adapter.requestDevice(asked), "a device", DeviceError)
+    return Device(raw, Adapter(getattr(adapter, "info", None)))
+
+
+async def _answered(promise: Awaitable[Any], wanted: str, error: type[DeviceError]) -> Any:
+    """What the browser answers to a request, or `error` where it refuses or is silent."""
     try:
-        raw = await adapter.requestDevice(_object({"requiredLimits": required, "requiredFeatures": features}))
+        return await asyncio.wait_for(promise, _PATIENCE)
     except JsException as e:
-        raise DeviceError(f"the adapter gives no device: {e}") from None
-    return Device(raw, Adapter(adapter.info))
+        raise error(f"the browser refuses {wanted} of WebGPU ({_text(e)}): {_HELP}") from None
+    except TimeoutError:
+        raise error(f"the browser has not given {wanted} of WebGPU within {_PATIENCE:g} seconds: {_HELP}") from None
 
 
 class Device:
@@ -131,17 +192,16 @@ class Device:
         self.features = frozenset(name for name in _FEATURES if raw.features.has(name))
         int8_matrix = adapter.int8_matrix and _MATRIX in self.features
         self.limits = Limits(**limits, software=adapter.software, int8_matrix=int8_matrix)
-        has_packed_dot = js.navigator.gpu.wgslLanguageFeatures.has("packed_4x8_integer_dot_product")
+        language = getattr(js.navigator.gpu, "wgslLanguageFeatures", None)
+        has_packed_dot = language and language.has("packed_4x8_integer_dot_product")
         self.packed_dot = bool(has_packed_dot) and not adapter.software
-        self._state = _js.watch(raw)
-        self._modules: dict[str, Any] = {}
-        self._layouts: dict[tuple[str, tuple[str, ...]], Any] = {}
+        self.state = _js.watch(raw)
         self._pipelines: dict[tuple[Any, ...], asyncio.Future[Any]] = {}
 
     @property
     def lost(self) -> str:
         """Why the device was lost; empty while it works."""
-        return str(self._state.lost) if self._state.lost else ""
+        return str(self.state.lost) if self.state.lost else ""
 
     async def guard(self, promise: Awaitable[Any], error: type[DeviceError] = DeviceError) -> Any:
         """Awaits a promise of WebGPU; its rejection becomes `error`, or DeviceLost where that is the reason."""
@@ -149,7 +209,7 @@ class Device:
             return await promise
         except JsException as e:
             self.check_lost()
-            raise error(str(e)) from None
+            raise error(_text(e)) from None
 
     def check_lost(self) -> None:
         if self.lost:
@@ -163,19 +223,6 @@ class Device:
                 'the WebGPU feature "timestamp-query", as Chrome and Edge 121 and newer have on most'
             )
 
-    def layout(self, k: wgsl.Kernel, writable: tuple[str, ...]) -> Any:
-        if (k.name, writable) not in self._layouts:
-            entries = [
-                {
-                    "binding": b.index,
-                    "visibility": js.GPUShaderStage.COMPUTE,
-                    "buffer": {"type": "storage" if b.name in writable else b.type},
-                }
-                for b in k.bindings
-            ]
-            self._layouts[k.name, writable] = self.raw.createBindGroupLayout(_object({"entries": entries}))
-        return self._layouts[k.name, writable]
-
     def pipeline(self, variant: Variant) -> "asyncio.Future[Any]":
         """The compute pipeline of a kernel with these overrides, once. Compiling has begun when this returns."""
         name, constants, writable = variant
@@ -183,27 +230,26 @@ class Device:
         key = (source, constants)
         future = self._pipelines.get(key)
         if future is None or (future.done() and future.exception()):
-
-            def create() -> Any:
-                if source not in self._modules:
-                    self._modules[source] = self.raw.createShaderModule(_object({"label": name, "code": source}))
-                bind_groups = [self.layout(wgsl.kernel(name), writable)]
-                layout = self.raw.createPipelineLayout(_object({"bindGroupLayouts": bind_groups}))
-                compute = {"module": self._modules[source], "entryPoint": "main", "constants": dict(constants)}
-                descriptor = {"label": name, "layout": layout, "compute": compute}
-                return self.raw.createComputePipelineAsync(_object(descriptor))
-
-            promise = _js.scoped(self.raw, create)
-            future = asyncio.ensure_future(self._compiled(name, self._modules[source], promise))
+            entries = [
+                {
+                    "binding": b.index,
+                    "visibility": js.GPUShaderStage.COMPUTE,
+                    "buffer": {"type": "storage" if b.name in writable else b.type},
+                }
+                for b in wgsl.kernel(name).bindings
+            ]
+            layout = {"layout": _layout(name, writable), "entries": entries}
+            descriptor = {"label": name, "code": source, "constants": dict(constants), **layout}
+            promise = _js.pipeline(self.raw, self.state, _object(descriptor))
+            future = _observed(asyncio.ensure_future(self._compiled(name, source, promise)))
             self._pipelines[key] = future
         return future
 
-    async def _compiled(self, name: str, module: Any, pipeline: Awaitable[Any]) -> Any:
+    async def _compiled(self, name: str, source: str, pipeline: Awaitable[Any]) -> Any:
         try:
             return await self.guard(pipeline, ShaderError)
         except ShaderError as e:
-            info = await module.getCompilationInfo()
-            lines = [f"  line {m.lineNum}: {m.message}" for m in info.messages if m.type == "error"]
+            lines = await _js.shaderErrors(self.state, source)
             raise ShaderError("\n".join([f"{name}.wgsl: {e}", *lines])) from None
 
     async def load(self, program: ProgramPlan, on_shader: Callable[[int, int], None]) -> "Loaded":
@@ -211,6 +257,8 @@ class Device:
         loaded = Loaded(self)
         try:
             await loaded.prepare(program, on_shader)
+            await asyncio.sleep(0)  # the browser tells of a loss between tasks
+            self.check_lost()
         except BaseException:
             loaded.close()
             raise
@@ -226,6 +274,9 @@ class Loaded:
         self._run: dict[str, Any] = {}
         self._held: list[Any] = []
 
+    def __del__(self) -> None:
+        self.close()
+
     async def prepare(self, program: ProgramPlan, on_shader: Callable[[int, int], None]) -> None:
         variants = {_variant(s) for plan in program.plans.values() for s in plan.steps}
         pipelines = {variant: self.device.pipeline(variant) for variant in variants}
@@ -234,12 +285,13 @@ class Loaded:
         usage = js.GPUBufferUsage
         # an output may be a constant, so these are copied from as well
         constant = usage.STORAGE | usage.UNIFORM | usage.COPY_SRC | usage.COPY_DST
-        constants = await self._buffers([len(c) for c in program.constants], constant)
+        constants = await self._buffers([len(c) for c in program.constants], constant, program.largest)
         for buffer, data in zip(constants, program.constants, strict=True):
-            await self.device.guard(_js.write(self.device.raw, buffer, 0, data))
+            await self.device.guard(_js.write(self.device.raw, _memory, buffer, data))
         bound = {}
         for name, plan in program.plans.items():
-            activations = await self._buffers(plan.buffers, usage.STORAGE | usage.COPY_SRC | usage.COPY_DST)
+            activation = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
+            activations = await self._buffers(plan.buffers, activation, plan.largest)
             # negative slots count the constants' buffers from -1 down
             buffers = [*activations, *reversed(constants)]
             bound[name] = buffers, await self._bind_groups(plan, buffers)
@@ -252,25 +304,26 @@ class Loaded:
             self.replays[name] = self._replay(plan, compiled, *bound[name])
             self._run[name] = self.replays[name].run  # looked up once: each look crosses to JavaScript
 
-    async def _buffers(self, sizes: Sequence[int], usage: int) -> list[Any]:
-        def create() -> None:
-            self._held.extend(_js.createBuffer(self.device.raw, size, usage) for size in sizes)
-
-        await self.device.guard(_js.scoped(self.device.raw, create))
-        return self._held[len(self._held) - len(sizes) :]
+    async def _buffers(self, sizes: Sequence[int], usage: int, labels: Sequence[str]) -> list[Any]:
+        specs = [[size, usage, label] for size, label in zip(sizes, labels, strict=True)]
+        created = _js.createBuffers(self.device.raw, _object(specs))
+        buffers = list(created.buffers)
+        self._held += buffers
+        await self.device.guard(created.done)
+        return buffers
 
     async def _bind_groups(self, plan: Plan, buffers: Sequence[Any]) -> Any:
         groups = []
         for step in plan.steps:
             k = wgsl.kernel(step.kernel)
             slots = [[b.index, *_piece(buffers, s)] for b, s in zip(k.bindings, step.slots, strict=True)]
-            groups.append([step.node, self.device.layout(k, step.writable), slots])
-        raw = self.device.raw
-        return await self.device.guard(_js.scoped(raw, lambda: _js.bindGroups(raw, _object(groups))))
+            groups.append([f"{step.node}, {step.kernel}", _layout(step.kernel, step.writable), slots])
+        return await self.device.guard(_js.bindGroups(self.device.raw, self.device.state, _object(groups)))
 
     def _replay(self, plan: Plan, compiled: Sequence[Any], buffers: Sequence[Any], groups: Any) -> Any:
         return _js.replay(
             self.device.raw,
+            _memory,
             self.device.limits.software,
             _object(compiled),
             groups,
@@ -280,17 +333,18 @@ class Loaded:
             _object([_piece(buffers, s) for s in plan.outputs]),
         )
 
-    async def run(self, method: str, sources: Sequence[Any], destination: bytearray) -> None:
-        """Writes `sources`, replays the method, and fills `destination` with its outputs one after another."""
-        await self._finished(self._run[method](destination, *sources))
+    def start(self, method: str, sources: Sequence[Any], destination: bytearray) -> Awaitable[Any]:
+        """Takes `sources` and replays the method; what is returned is to be given to `finish`, and then its outputs lie
+        in `destination`, one after another."""
+        return self._run[method](destination, *sources)  # type: ignore[no-any-return]
 
     async def profile(self, method: str, sources: Sequence[Any], steps: int) -> list[int]:
         """Runs a method of so many steps; nanoseconds at which each began and ended, one pair after another."""
         times = bytearray(16 * steps)
-        await self._finished(self.replays[method].profile(times, *sources))
+        await self.finish(self.replays[method].profile(times, *sources))
         return memoryview(times).cast("Q").tolist()
 
-    async def _finished(self, run: Awaitable[Any]) -> None:
+    async def finish(self, run: Awaitable[Any]) -> None:
         """Waits for a run. One of several submits cannot go on once the program is closed."""
         try:
             await self.device.guard(run)
@@ -326,17 +380,15 @@ class Loaded:
             _js.destroyBuffer(self._held.pop())
 
 
-def block(awaitable: Awaitable[Any]) -> Any:
-    """Waits for an awaitable without `await`, where the browser can (JavaScript Promise Integration)."""
+def block(begin: Callable[[], Awaitable[Any]]) -> Any:
+    """The result of the awaitable that `begin` returns, without `await`, where the browser can wait (JavaScript Promise
+    Integration)."""
     if not can_run_sync():
-        close = getattr(awaitable, "close", None)
-        if close:
-            close()
         raise CannotBlock(
             "run() needs JavaScript Promise Integration (Chrome or Edge 137 and newer) and Python called "
             "asynchronously, as by runPythonAsync; `await program(...)` works everywhere"
         )
-    return run_sync(awaitable)
+    return run_sync(begin())
 
 
 async def fetch(url: str, on_bytes: Callable[[int, int], None]) -> bytes:
@@ -344,19 +396,31 @@ async def fetch(url: str, on_bytes: Callable[[int, int], None]) -> bytes:
     try:
         response = await js.fetch(url)
     except JsException as e:
-        raise InputError(f"{url} cannot be fetched: {e}") from None
+        raise InputError(f"{url} cannot be fetched: {_text(e)}") from None
     return await _body(response, url, on_bytes)
 
 
 async def _body(response: Any, url: str, on_bytes: Callable[[int, int], None]) -> bytes:
     if not response.ok:
-        raise InputError(f"{url} cannot be fetched: HTTP {response.status} {response.statusText}")
-    total = int(response.headers.get("content-length") or 0)
+        raise InputError(f"{url} cannot be fetched: HTTP {response.status} {response.statusText}".rstrip())
     data = bytearray()
-    reader = response.body.getReader()
-    while not (part := await reader.read()).done:
-        data += part.value.to_bytes()
-        on_bytes(len(data), total)
+    try:
+        if not response.body:  # an answer without content, or a browser without streams
+            return bytes(to_bytes(await response.arrayBuffer()))
+        length = response.headers.get("content-length") or ""
+        total = int(length) if length.isdecimal() else 0
+        reader = response.body.getReader()
+        try:
+            while not (part := await reader.read()).done:
+                data += to_bytes(part.value)
+                on_bytes(len(data), total)
+        except BaseException:
+            with suppress(JsException):
+                await reader.cancel()
+            raise
+    except JsException as e:
+        after = f" after {len(data):,} bytes" if data else ""
+        raise InputError(f"{url} cannot be fetched{after}: {_text(e)}") from None
     return bytes(data)
 
 
@@ -367,9 +431,9 @@ async def read(source: Any, on_bytes: Callable[[int, int], None]) -> tuple[bytes
         if kind == "Response":
             return await _body(source, source.url, on_bytes), source.url
         if kind in ("Blob", "File"):
-            return (await source.arrayBuffer()).to_bytes(), getattr(source, "name", "program")
+            return bytes(to_bytes(await source.arrayBuffer())), getattr(source, "name", "program")
         if _is_buffer(source, kind):
-            return source.to_bytes(), "program"
+            return bytes(to_bytes(source)), "program"
     except (JsException, AttributeError) as e:  # a Response without a body has no reader
         raise InputError(f"source: this {kind} cannot be read: {e}") from None
     raise InputError(

@@ -158,9 +158,11 @@ class Step(NamedTuple):
 
 class Plan(NamedTuple):
     """All that a device needs to run a method: sizes of activation buffers, the steps, and where tensors go in and out
-    (row-major, whole words). `ends` are the numbers of steps after which a submit ends; the last is that of all."""
+    (row-major, whole words). `ends` are the numbers of steps after which a submit ends; the last is that of all.
+    `largest` tells of each buffer, for messages, what its largest tensor is and which node needs it."""
 
     buffers: tuple[int, ...]
+    largest: tuple[str, ...]
     steps: tuple[Step, ...]
     ends: tuple[int, ...]
     inputs: tuple[Slot, ...]
@@ -172,7 +174,9 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgramPlan:
-    """The plans of a program's methods and the constants they share, in as few buffers as the device allows."""
+    """The plans of a program's methods and the constants they share, in as few buffers as the device allows; `largest`
+    is as in Plan."""
 
     plans: Mapping[str, Plan]
     constants: tuple[bytes | bytearray, ...] = field(repr=False)
+    largest: tuple[str, ...]

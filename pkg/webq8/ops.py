@@ -4,6 +4,7 @@ Calling an op checks its arguments and records it; nothing waits. `await y.numpy
 `y` as one program, runs it on the GPU and keeps the result. Programs of the same form are kept compiled.
 """
 
+import asyncio
 import hashlib
 import inspect as _inspect
 from collections import OrderedDict
@@ -26,7 +27,7 @@ from webq8.runtime import Program, compile_program
 # where overloads share a short name, the first registered has it; `aten::` names are calls outside of delegates
 _SHORT = {spec.short: spec for spec in reversed(REGISTRY.values()) if "::" not in spec.name}
 _KEPT = 16  # compiled programs
-_programs: "OrderedDict[tuple[Any, ...], Program]" = OrderedDict()
+_programs: "OrderedDict[tuple[Any, ...], _Compiled]" = OrderedDict()
 
 __all__ = ["Tensor", "close", "tensor"]
 
@@ -111,9 +112,40 @@ def _tensor(given: Given, shape: tuple[int, ...] | None, dtype: str | None, name
 
 
 def close() -> None:
-    """Frees the compiled programs that ops keep."""
+    """Frees the compiled programs that ops keep; those in use, when their last run ends."""
     while _programs:
-        _programs.popitem()[1].close()
+        _programs.popitem()[1].release()
+
+
+class _Compiled:
+    """A program that is compiled when it is first run, once for all that want it at the same time, and again where its
+    device was lost. It is freed when it is not kept any more and nobody runs it."""
+
+    def __init__(self, method: Method, device: Literal["webgpu", "cpu"]) -> None:
+        self.method, self.device = method, device
+        self.program: Program | None = None
+        self.compiling = asyncio.Lock()  # waits for nothing where nobody else compiles, as `drive` needs it
+        self.users = 1  # the cache is one
+
+    async def run(self, inputs: Sequence[Any]) -> Any:
+        self.users += 1
+        try:
+            async with self.compiling:
+                if self.program is None or self.program.lost:
+                    self._free()
+                    self.program = await compile_program(Parsed({"forward": self.method}), "webq8.ops", self.device)
+            return await self.program(*inputs)
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        self.users -= 1
+        if not self.users:
+            self._free()
+
+    def _free(self) -> None:
+        if self.program is not None:
+            self.program.close()
 
 
 def _record(spec: Op, given: Sequence[Any]) -> Tensor | tuple[Tensor, ...]:
@@ -210,19 +242,22 @@ class _Graph:
 
 
 async def _realize(result: Tensor, device: Literal["webgpu", "cpu"]) -> None:
-    graph = _Graph()
-    out = graph.visit(result)
-    key = (device, out, *graph.key)
-    program = _programs.get(key)
-    if program is None:
-        method = Method("forward", Graph(tuple(graph.values), tuple(graph.calls), tuple(graph.inputs), (out,)))
-        program = await compile_program(Parsed({"forward": method}), "webq8.ops", device)
-        _programs[key] = program
+    found = _Graph()
+    out = found.visit(result)
+    key = (device, out, *found.key)
+    compiled = _programs.get(key)
+    if compiled is None:
+        graph = Graph(tuple(found.values), tuple(found.calls), tuple(found.inputs), (out,))
+        compiled = _programs[key] = _Compiled(Method("forward", graph), device)
         while len(_programs) > _KEPT:
-            _programs.popitem(last=False)[1].close()
-    else:
-        _programs.move_to_end(key)
-    array = await program(*(to_array(t._data, t.shape, t.dtype) for t in graph.leaves if t._data is not None))
+            _programs.popitem(last=False)[1].release()
+    _programs.move_to_end(key)
+    try:
+        array = await compiled.run([to_array(t._data, t.shape, t.dtype) for t in found.leaves if t._data is not None])
+    except BaseException:
+        if compiled.program is None and _programs.get(key) is compiled:
+            _programs.pop(key).release()
+        raise
     result._data, result._call = as_buffer(array, "result")[0], None
 
 

@@ -147,7 +147,7 @@ def plan_program(
     """
     constants = _Constants(limits, what, budget or Budget(None, what))
     plans = {name: _Planner(graph, limits, constants, what).plan() for name, graph in graphs.items()}
-    return ProgramPlan(plans, constants.buffers())
+    return ProgramPlan(plans, constants.buffers(), tuple(name for _, name in constants.largest))
 
 
 def fold_grid(workgroups: int, limit: int) -> tuple[int, int, int]:
@@ -272,6 +272,7 @@ class _Constants:
     def __init__(self, limits: Limits, what: str, budget: Budget) -> None:
         self.limits, self.what, self.budget = limits, what, budget
         self.arenas: list[bytearray] = []
+        self.largest: list[tuple[int, str]] = []  # constant of each arena: its size, and what it is
         self.known: dict[int, list[Slot]] = {}  # by hash of what lies there
         self.consts: dict[Const, Const] = {}
 
@@ -279,18 +280,21 @@ class _Constants:
         """The first of equal ones, so that weights which many calls share are not held by each."""
         return self.consts.setdefault(const, const)
 
-    def slot(self, data: bytes) -> Slot:
+    def slot(self, data: bytes, name: str) -> Slot:
+        """Where `data` lies; `name` says what it is, in messages."""
         alike = self.known.setdefault(hash(data), [])
         for slot in alike:
             if self._holds(slot, data):
                 return slot
         size = round_up(max(len(data), 16), 16)
-        check_limit(size, self.limits.max_storage_buffer_binding_size, f"{self.what}: a constant")
+        check_limit(size, self.limits.max_storage_buffer_binding_size, f"{self.what}: {name}")
         taken = min(round_up(size, ALIGNMENT), self.limits.max_buffer_size)
         self.budget.keep(taken)
         if not self.arenas or len(self.arenas[-1]) + taken > self.limits.max_buffer_size:
             self.arenas.append(bytearray())
+            self.largest.append((0, ""))
         arena = self.arenas[-1]
+        self.largest[-1] = max(self.largest[-1], (size, name), key=lambda constant: constant[0])
         alike.append(Slot(-len(self.arenas), len(arena), size))
         arena += data
         arena += bytes(taken - len(data))
@@ -332,14 +336,15 @@ class _Allocator:
         self.slots: dict[int, Slot] = {}
 
     def plan(self) -> Plan:
-        buffers, live = self._activations()
+        buffers, largest, live = self._activations()
         steps = _bound_alike([self._step(d) for d in self.dispatches])
         return Plan(
             tuple(buffers),
+            tuple(largest),
             steps,
             submit_ends(steps, self.p.limits.software),
-            tuple(self._slot(i) for i in self.inputs),
-            tuple(self._slot(i) for i in self.outputs),
+            tuple(self._slot(i, "inputs") for i in self.inputs),
+            tuple(self._slot(i, "outputs") for i in self.outputs),
             sum(buffers),
             live,
             sum(d.kernel == "relayout" for d in self.dispatches),
@@ -372,7 +377,7 @@ class _Allocator:
             params, grid = wgsl.pack_params(k, d.params), fold_grid(workgroups, most)
         except LimitError as e:
             raise LimitError(f"{self.p.what}: {d.node}: {e}") from None
-        slots = [self._ref(d.bind[b.name] if b.name in names else Const(params)) for b in k.bindings]
+        slots = [self._ref(d.bind[b.name] if b.name in names else Const(params), d.node) for b in k.bindings]
         slot_of = {b.name: slot for b, slot in zip(k.bindings, slots, strict=True)}
         written = {slot_of[name].buffer for name in k.written}
         writable = tuple(name for name, s in slot_of.items() if name not in k.written and s.buffer in written)
@@ -380,29 +385,35 @@ class _Allocator:
         constants = tuple(sorted(d.constants.items()))
         return Step(d.kernel, tuple(slots), constants, writable, grid, d.node, d.operations, nbytes)
 
-    def _ref(self, ref: int | Const) -> Slot:
-        return self.p.constants.slot(ref.data) if isinstance(ref, Const) else self._slot(ref)
+    def _ref(self, ref: int | Const, node: str) -> Slot:
+        if isinstance(ref, Const):
+            return self.p.constants.slot(ref.data, f"{node}: a constant")
+        return self._slot(ref, node)
 
-    def _slot(self, i: int) -> Slot:
+    def _slot(self, i: int, node: str) -> Slot:
         i = self.p.root(i)
         if i not in self.slots:
             t = self.p.tensors[i]
             assert t.data is not None, "activations have their slots"
-            self._size(i, "")
+            self._size(i, node)
             packed = layout(t.shape, self.p.layouts[i]).pack(t.data) if t.dtype == "int8" else bytes(t.data)
-            self.slots[i] = self.p.constants.slot(packed)
+            self.slots[i] = self.p.constants.slot(packed, self._name(i, node))
         return self.slots[i]
+
+    def _name(self, i: int, node: str) -> str:
+        t = self.p.tensors[i]
+        return f"{node}: a tensor {t.dtype} {list(t.shape)}"
 
     def _size(self, i: int, node: str) -> int:
         t, limits = self.p.tensors[i], self.p.limits
         size = round_up(max(nbytes(t.shape, t.dtype, self.p.layouts[i]), 16), 16)
         limit = min(limits.max_storage_buffer_binding_size, limits.max_buffer_size, 2**32 - 16)  # indices are u32
-        where = f"{self.p.what}: {node}: " if node else f"{self.p.what}: "
-        check_limit(size, limit, f"{where}a tensor {t.dtype} {list(t.shape)}")
+        check_limit(size, limit, f"{self.p.what}: {self._name(i, node)}")
         return size
 
-    def _activations(self) -> tuple[list[int], int]:
-        """Gives activations their slots; returns the buffers' sizes and the most bytes needed at once."""
+    def _activations(self) -> tuple[list[int], list[str], int]:
+        """Gives activations their slots; returns the buffers' sizes, names of the largest tensors in them, and the most
+        bytes needed at once."""
         end = len(self.dispatches)
         first = dict.fromkeys(map(self.p.root, self.inputs), -1)
         last = dict(first)
@@ -427,4 +438,5 @@ class _Allocator:
         check_limit(live, _MOST_LIVE, f"{self.p.what}: all tensors of one moment together")
         sizes, places = share(spans, apart, strictly_apart, self.p.limits.max_buffer_size)
         self.slots = {i: Slot(p.buffer, p.offset, spans[i].size) for i, p in places.items()}
-        return sizes, live
+        largest = {places[i].buffer: i for i in sorted(spans, key=lambda i: spans[i].size)}
+        return sizes, [self._name(i, nodes[first[i]]) for _, i in sorted(largest.items())], live

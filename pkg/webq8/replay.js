@@ -24,11 +24,34 @@ globalThis.webq8Replay ??= (() => {
     return settled[0].value;
   }
 
-  function createBuffer(device, size, usage) {
-    const buffer = device.createBuffer({ size, usage });
-    counts.buffers += 1;
-    counts.bytes += size;
-    return buffer;
+  // `promise`, its error's text begun with what it is about.
+  async function named(what, promise) {
+    try {
+      return await promise;
+    } catch (error) {
+      throw new Error(`${what}: ${error.message}`);
+    }
+  }
+
+  // Rejects with `error`, or with that of the first of [name, work] which fails by itself, under its name.
+  async function blame(device, works, error) {
+    for (const [name, work] of works) await named(name, scoped(device, work));
+    throw error;
+  }
+
+  // specs: arrays of size, usage and what the buffer is for, which stands in errors. The buffers are there at once and are
+  // the caller's to destroy; `done` tells whether the device has room for them.
+  function createBuffers(device, specs) {
+    const buffers = [];
+    const checks = specs.map(([size, usage, label]) => {
+      const create = () => {
+        buffers.push(device.createBuffer({ label, size, usage }));
+        counts.buffers += 1;
+        counts.bytes += size;
+      };
+      return named(`${label}, in a buffer of ${size.toLocaleString("en")} bytes`, scoped(device, create));
+    });
+    return { buffers, done: Promise.all(checks) };
   }
 
   function destroyBuffer(buffer) {
@@ -37,25 +60,45 @@ globalThis.webq8Replay ??= (() => {
     buffer.destroy();
   }
 
-  // `source` is a Python object with a buffer of a multiple of 4 bytes: written from Python's memory without a copy here.
-  function write(device, buffer, offset, source) {
-    const view = source.getBuffer("u8");
-    try {
-      if (view.data.length) device.queue.writeBuffer(buffer, offset, view.data);
-    } finally {
-      view.release();
+  // Python's memory: a function that calls `use` with the bytes of a Python buffer. Pyodide takes addresses for signed
+  // numbers and makes no view above 2 GiB; those are made here. `locate(buffer, found)` calls `found(address, size)`;
+  // `low` is a Python object with a buffer that lies at the very start.
+  function memory(locate, low) {
+    function viewAbove(source) {
+      let place;
+      locate(source, (...found) => (place = found));
+      const view = low.getBuffer("u8"); // after `locate`, which may have the memory grow
+      try {
+        return new Uint8Array(view.data.buffer, ...place);
+      } finally {
+        view.release();
+      }
     }
+    return (source, use) => {
+      let view;
+      try {
+        view = source.getBuffer("u8");
+      } catch (error) {
+        if (error instanceof RangeError) return use(viewAbove(source));
+        throw error;
+      }
+      try {
+        return use(view.data);
+      } finally {
+        view.release();
+      }
+    };
   }
 
-  // Copies a mapped buffer into `destination`, a Python buffer of no more bytes.
-  function readMapped(buffer, destination) {
-    const view = destination.getBuffer("u8");
-    try {
-      view.data.set(new Uint8Array(buffer.getMappedRange(), 0, view.data.length));
-    } finally {
-      view.release();
-    }
-    buffer.unmap();
+  // Copies a typed array or an ArrayBuffer to `destination`, a Python buffer.
+  function copy(memory, source, destination) {
+    const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(source) ? source : new Uint8Array(source);
+    memory(destination, (bytes) => bytes.set(new Uint8Array(buffer, byteOffset, byteLength)));
+  }
+
+  // `bytes` are a multiple of 4.
+  function write(device, buffer, offset, bytes) {
+    if (bytes.length) device.queue.writeBuffer(buffer, offset, bytes);
   }
 
   // Chromium's GPU process looks for finished work when it gets a command, then 2 ms later, then every ms: a run of half a
@@ -87,19 +130,54 @@ globalThis.webq8Replay ??= (() => {
     }
   }
 
-  // steps: arrays of label, layout, and for each binding its number, buffer, offset and size
-  function bindGroups(device, steps) {
+  // What belongs to a device: why it was lost, and what was made of a text or a name before.
+  function watch(device) {
+    const state = { lost: null, modules: new Map(), layouts: new Map() };
+    device.lost.then((info) => (state.lost = `${info.reason}: ${info.message}`));
+    return state;
+  }
+
+  function once(map, key, create) {
+    if (!map.has(key)) map.set(key, create());
+    return map.get(key);
+  }
+
+  // A pipeline of `code` with the overrides `constants`, its bindings laid out by `entries`, which `layout` is a name for.
+  function pipeline(device, { modules, layouts }, { label, code, constants, layout, entries }) {
+    return scoped(device, () => {
+      const bindGroupLayouts = [once(layouts, layout, () => device.createBindGroupLayout({ label, entries }))];
+      const module = once(modules, code, () => device.createShaderModule({ label, code }));
+      const compute = { module, entryPoint: "main", constants };
+      return device.createComputePipelineAsync({ label, layout: device.createPipelineLayout({ bindGroupLayouts }), compute });
+    });
+  }
+
+  // What the browser tells of why `code` does not compile: a line each, none where it does not tell.
+  async function shaderErrors({ modules }, code) {
+    const info = await modules.get(code)?.getCompilationInfo?.().catch(() => null);
+    const errors = [...(info?.messages ?? [])].filter(({ type }) => type === "error");
+    return errors.map(({ lineNum, message }) => `  line ${lineNum}: ${message}`);
+  }
+
+  // steps: arrays of label, name of a layout, and for each binding its number, buffer, offset and size
+  async function bindGroups(device, { layouts }, steps) {
     const entry = ([binding, buffer, offset, size]) => ({ binding, resource: { buffer, offset, size } });
-    return steps.map(([label, layout, slots]) => device.createBindGroup({ label, layout, entries: slots.map(entry) }));
+    const create = ([label, layout, slots]) =>
+      device.createBindGroup({ label, layout: layouts.get(layout), entries: slots.map(entry) });
+    try {
+      return await scoped(device, () => steps.map(create));
+    } catch (error) {
+      return blame(device, steps.map((step) => [step[0], () => create(step)]), error);
+    }
   }
 
   class Replay {
     // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.Plan; inputs and outputs:
-    // arrays of [buffer, offset, size]; software: the CPU computes, and has better to do than to nudge
-    constructor(device, software, pipelines, groups, grids, ends, inputs, outputs) {
-      Object.assign(this, { device, software, pipelines, groups, grids, ends, inputs, outputs });
+    // arrays of [buffer, offset, size]; memory: Python's; software: the CPU computes, and has better to do than to nudge
+    constructor(device, memory, software, pipelines, groups, grids, ends, inputs, outputs) {
+      Object.assign(this, { device, memory, software, pipelines, groups, grids, ends, inputs, outputs });
       this.size = Math.max(16, outputs.reduce((sum, [, , size]) => sum + size, 0));
-      this.idle = []; // staging buffers not in use: overlapping runs each need one
+      this.idle = []; // staging buffers not in use, still mapped: overlapping runs each need one
       this.turn = Promise.resolve(); // the end of the last run that takes several submits
       this.closed = false;
     }
@@ -139,22 +217,25 @@ globalThis.webq8Replay ??= (() => {
       return (performance.now() - start) / repeats;
     }
 
-    // Runs `work` at once where one submit does it all. Runs of several share the activations, so they take turns.
-    inTurn(work) {
-      if (this.ends.length === 1) return work();
-      const result = this.turn.then(work);
+    // Calls `work` with what writes the sources, which are taken now: at once where one submit does it all. Runs of several
+    // share the activations, so they take turns.
+    inTurn(sources, work) {
+      const put = (bytes, i) => write(this.device, this.inputs[i][0], this.inputs[i][1], bytes);
+      if (this.ends.length === 1) return work(() => sources.forEach((s, i) => this.memory(s, (bytes) => put(bytes, i))));
+      const copies = sources.map((source) => this.memory(source, (bytes) => bytes.slice()));
+      const result = this.turn.then(() => work(() => copies.forEach(put)));
       this.turn = result.catch(() => {});
       return result;
     }
 
-    // Writes the sources and submits all steps, as `encodeSteps(encoder, first, end)` encodes them; what
-    // `encodeCopies(encoder)` copies to `staging` is mapped at the end. One submit and one await, where plan.py did not
-    // cut a long method into several: then each is waited for, so that none keeps the GPU process from answering.
-    async submit(sources, staging, encodeSteps, encodeCopies) {
+    // Submits all steps after `begin()`, as `encodeSteps(encoder, first, end)` encodes them; what `encodeCopies(encoder)`
+    // copies to `staging` is mapped at the end. One submit and one await, where plan.py did not cut a long method into
+    // several: then each is waited for, so that none keeps the GPU process from answering.
+    async submit(begin, staging, encodeSteps, encodeCopies) {
       const { device, ends } = this;
       for (let i = 0, first = 0; i < ends.length; first = ends[i++]) {
         const done = scoped(device, () => {
-          if (i === 0) sources.forEach((source, j) => write(device, this.inputs[j][0], this.inputs[j][1], source));
+          if (i === 0) begin();
           const encoder = device.createCommandEncoder();
           encodeSteps(encoder, first, ends[i]);
           const last = i === ends.length - 1;
@@ -167,14 +248,38 @@ globalThis.webq8Replay ??= (() => {
       }
     }
 
-    // One pass a submit. The outputs come one after another into `destination`, a Python buffer.
-    run(destination, ...sources) {
-      return this.inTurn(() => this.runNow(destination, sources));
+    // What is wrong, by the step that fails where it is encoded alone.
+    blame(error) {
+      const encodeAlone = (i) => {
+        const encoder = this.device.createCommandEncoder();
+        const pass = encoder.beginComputePass();
+        this.encode(pass, i, i + 1);
+        pass.end();
+        encoder.finish();
+      };
+      return blame(this.device, this.groups.map(({ label }, i) => [label, () => encodeAlone(i)]), error);
     }
 
-    async runNow(destination, sources) {
-      const { device } = this;
-      const staging = this.idle.pop() ?? createBuffer(device, this.size, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
+    // Copies a mapped buffer into `destination`, a Python buffer of no more bytes. It stays mapped.
+    readMapped(buffer, destination) {
+      this.memory(destination, (bytes) => bytes.set(new Uint8Array(buffer.getMappedRange(), 0, bytes.length)));
+    }
+
+    // One pass a submit. The outputs come one after another into `destination`, a Python buffer.
+    run(destination, ...sources) {
+      return this.inTurn(sources, (writeSources) => this.runNow(destination, writeSources));
+    }
+
+    async runNow(destination, writeSources) {
+      const { device, size } = this;
+      const used = this.idle.pop();
+      const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+      const { buffers, done } = used ? { buffers: [used] } : createBuffers(device, [[size, usage, "the results"]]);
+      const [staging] = buffers;
+      const begin = () => {
+        if (used) staging.unmap();
+        writeSources();
+      };
       const encodeSteps = (encoder, first, end) => {
         const pass = encoder.beginComputePass();
         this.encode(pass, first, end);
@@ -188,11 +293,11 @@ globalThis.webq8Replay ??= (() => {
         }
       };
       try {
-        await this.submit(sources, staging, encodeSteps, encodeCopies);
-        readMapped(staging, destination);
+        await Promise.all([done, this.submit(begin, staging, encodeSteps, encodeCopies)]);
+        this.readMapped(staging, destination);
       } catch (error) {
-        destroyBuffer(staging);
-        throw error;
+        buffers.forEach(destroyBuffer);
+        return this.blame(error);
       }
       if (this.closed) destroyBuffer(staging);
       else this.idle.push(staging);
@@ -201,10 +306,10 @@ globalThis.webq8Replay ??= (() => {
     // A run with a pass for each step and without outputs: into `destination`, a Python buffer, come the nanoseconds
     // at which each step began and ended, as pairs of 64-bit integers.
     profile(destination, ...sources) {
-      return this.inTurn(() => this.profileNow(destination, sources));
+      return this.inTurn(sources, (writeSources) => this.profileNow(destination, writeSources));
     }
 
-    async profileNow(destination, sources) {
+    async profileNow(destination, writeSources) {
       const { device } = this;
       const queries = 2 * this.pipelines.length;
       const usage = GPUBufferUsage;
@@ -215,10 +320,12 @@ globalThis.webq8Replay ??= (() => {
           for (let at = 0; at < queries; at += MOST_QUERIES) {
             sets.push(device.createQuerySet({ type: "timestamp", count: Math.min(MOST_QUERIES, queries - at) }));
           }
-          const size = Math.max(16, 8 * queries);
-          held.push(createBuffer(device, size, usage.QUERY_RESOLVE | usage.COPY_SRC));
-          held.push(createBuffer(device, size, usage.MAP_READ | usage.COPY_DST));
         });
+        const size = Math.max(16, 8 * queries);
+        const usages = [usage.QUERY_RESOLVE | usage.COPY_SRC, usage.MAP_READ | usage.COPY_DST];
+        const { buffers, done } = createBuffers(device, usages.map((use) => [size, use, "the times of the steps"]));
+        held.push(...buffers);
+        await done;
         const [resolved, staging] = held;
         const encodeSteps = (encoder, first, end) => {
           for (let i = first; i < end; i++) {
@@ -234,8 +341,10 @@ globalThis.webq8Replay ??= (() => {
           sets.forEach((set, i) => encoder.resolveQuerySet(set, 0, set.count, resolved, 8 * MOST_QUERIES * i));
           if (queries) encoder.copyBufferToBuffer(resolved, 0, staging, 0, 8 * queries);
         };
-        await this.submit(sources, staging, encodeSteps, encodeCopies);
-        readMapped(staging, destination);
+        await this.submit(writeSources, staging, encodeSteps, encodeCopies);
+        this.readMapped(staging, destination);
+      } catch (error) {
+        return await this.blame(error);
       } finally {
         sets.forEach((set) => set.destroy());
         held.forEach(destroyBuffer);
@@ -250,17 +359,16 @@ globalThis.webq8Replay ??= (() => {
 
   return {
     counts,
-    createBuffer,
+    copy,
+    createBuffers,
     destroyBuffer,
     bindGroups,
-    write: (device, buffer, offset, source) => scoped(device, () => write(device, buffer, offset, source)),
-    scoped,
+    memory,
+    pipeline,
+    shaderErrors,
+    watch,
+    write: (device, memory, buffer, source) =>
+      scoped(device, () => memory(source, (bytes) => write(device, buffer, 0, bytes))),
     replay: (...args) => new Replay(...args),
-    // flags shared with Python: callbacks only record
-    watch(device) {
-      const state = { lost: null };
-      device.lost.then((info) => (state.lost = `${info.reason}: ${info.message}`));
-      return state;
-    },
   };
 })();

@@ -3,7 +3,7 @@
 import io
 import os
 import time
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,59 +93,67 @@ class Program:
     def adapter(self) -> "Adapter | None":
         return self._loaded.device.adapter if self._loaded else None
 
+    @property
+    def lost(self) -> bool:
+        """Whether the program's device was lost: it cannot run any more, and is to be loaded again."""
+        return self._loaded is not None and bool(self._loaded.device.lost)
+
     def dispatches(self, method: str | None = None) -> int:
         """GPU dispatches that a run of a method takes; 0 on "cpu"."""
         name = self._method(method)
         return len(self._plans[name].steps) if name in self._plans else 0
 
-    async def __call__(self, *inputs: Any, method: str | None = None) -> Any:
+    def __call__(self, *inputs: Any, method: str | None = None) -> Coroutine[Any, Any, Any]:
         """Runs a method: arrays in (or what the README's table lists), arrays out; a tuple where there are several.
         What a method returns besides tensors, as constant methods do, is returned as Python has it.
 
-        Without numpy, outputs are `webq8.arrays.Array`s. `method` defaults to "forward", or to the only one. Raises
-        InputError where an input's count, shape or values are wrong, ClosedError after `close()`; where this method
-        cannot run, what `load` raises where none can.
+        Inputs are taken when this is called: they may change before it is awaited. Without numpy, outputs are
+        `webq8.arrays.Array`s. `method` defaults to "forward", or to the only one. Raises InputError where an input's
+        count, shape or values are wrong, ClosedError after `close()`; where this method cannot run, what `load` raises
+        where none can.
         """
         name = self._method(method)
         buffers = self._check(name, inputs)
-        outputs = self.methods[name].outputs
-        tensors = [spec for spec in outputs if isinstance(spec, TensorSpec)]
-        if not tensors:
-            results = []
-        elif self._loaded is None:
-            results = self._reference(name, buffers)
-        else:
-            plan = self._plans[name]
-            destination = bytearray(sum(s.size for s in plan.outputs))
-            await self._loaded.run(name, _whole_words(buffers), destination)
-            self.submits += len(plan.ends)
-            results, at = [], 0
-            for spec, slot in zip(tensors, plan.outputs, strict=True):
-                size = numel(spec.shape) * ITEMSIZE[spec.dtype]
-                results.append(to_array(memoryview(destination)[at : at + size], spec.shape, spec.dtype))
-                at += slot.size
+        if self._loaded is None or name not in self._plans:
+            return self._reference(name, _copies(buffers))
+        plan = self._plans[name]
+        destination = bytearray(sum(s.size for s in plan.outputs))
+        run = self._loaded.start(name, _whole_words(buffers), destination)
+        self.submits += len(plan.ends)
+        return self._results(self._loaded, name, run, destination)
+
+    async def _results(self, loaded: "Loaded", method: str, run: Awaitable[Any], destination: bytearray) -> Any:
+        await loaded.finish(run)
+        results, at = [], 0
+        for spec, slot in zip(self._tensors(method), self._plans[method].outputs, strict=True):
+            size = numel(spec.shape) * ITEMSIZE[spec.dtype]
+            results.append(to_array(memoryview(destination)[at : at + size], spec.shape, spec.dtype))
+            at += slot.size
+        return self._returned(method, results)
+
+    def _tensors(self, method: str) -> list[TensorSpec]:
+        return [spec for spec in self.methods[method].outputs if isinstance(spec, TensorSpec)]
+
+    def _returned(self, method: str, results: Iterable[Any]) -> Any:
         computed = iter(results)
+        outputs = self.methods[method].outputs
         every = tuple(spec.value if isinstance(spec, ValueSpec) else next(computed) for spec in outputs)
         return every[0] if len(every) == 1 else every
 
     def run(self, *inputs: Any, method: str | None = None) -> Any:
         """The same without `await`, where the browser can block; raises CannotBlock elsewhere."""
-        call = self(*inputs, method=method)
         if self._loaded is None:
-            return drive(call)
+            return drive(self(*inputs, method=method))
         from webq8 import gpu
 
-        return gpu.block(call)
+        return gpu.block(lambda: self(*inputs, method=method))
 
-    async def profile(self, *inputs: Any, method: str | None = None, runs: int = 10) -> "Profile":
+    def profile(self, *inputs: Any, method: str | None = None, runs: int = 10) -> "Coroutine[Any, Any, Profile]":
         """Measures the GPU time of each dispatch of a method, with the arguments of a call: medians of `runs` runs.
 
         Also measures what the device reaches at most, once, and keeps it busy before, since an idle GPU is slow. Raises
         as a call does, InputError on "cpu" too, and DeviceError where the adapter has no timestamp queries.
         """
-        from webq8.ceilings import measure_ceilings
-        from webq8.profiling import profile_of
-
         name = self._method(method)
         if self._loaded is None:
             raise InputError(f'{self.name}: profiling measures the GPU; load it with device="webgpu"')
@@ -153,12 +161,19 @@ class Program:
             raise InputError(f"{self.name}: {name} computes nothing that could be profiled")
         if runs < 1:
             raise InputError(f"runs: {runs} is less than 1")
-        sources, plan, times = _whole_words(self._check(name, inputs)), self._plans[name], list[list[int]]()
+        sources = _whole_words(_copies(self._check(name, inputs)))
         self._loaded.device.check_timestamps()
-        ceilings = await measure_ceilings(self._loaded.device)
+        return self._profile(self._loaded, name, sources, runs)
+
+    async def _profile(self, loaded: "Loaded", name: str, sources: Sequence[Any], runs: int) -> "Profile":
+        from webq8.ceilings import measure_ceilings
+        from webq8.profiling import profile_of
+
+        plan, times = self._plans[name], list[list[int]]()
+        ceilings = await measure_ceilings(loaded.device)
         for _ in range(runs + 1):  # the first one warms caches
             self._method(name)  # it may have been closed meanwhile
-            times.append(await self._loaded.profile(name, sources, len(plan.steps)))
+            times.append(await loaded.profile(name, sources, len(plan.steps)))
             self.submits += len(plan.ends)
         return profile_of((self.name, name, str(self.adapter)), plan.steps, times[1:], ceilings)
 
@@ -198,12 +213,16 @@ class Program:
         given = zip(inputs, specs, strict=True)
         return [fit(x, spec.shape, spec.dtype, f"input {i} of {method}") for i, (x, spec) in enumerate(given)]
 
-    def _reference(self, method: str, buffers: Sequence[memoryview]) -> list[Any]:
+    async def _reference(self, method: str, buffers: Sequence[memoryview]) -> Any:
         from webq8.reference import run_graph
 
         specs = self.methods[method].inputs
         arrays = [to_array(b, s.shape, s.dtype) for b, s in zip(buffers, specs, strict=True)]
-        return run_graph(self._parsed.methods[method].graph, arrays)
+        return self._returned(method, run_graph(self._parsed.methods[method].graph, arrays))
+
+
+def _copies(buffers: Sequence[memoryview]) -> list[memoryview]:
+    return [memoryview(bytes(b)) for b in buffers]
 
 
 def _whole_words(buffers: Sequence[memoryview]) -> list[Any]:
@@ -317,32 +336,14 @@ async def compile_program(
     def on_shader(done: int, total: int) -> None:
         report(_READ + (1 - _READ) * done / (total + 1), f"shader {done} of {total}")
 
-    loaded = await owner.load(planned, on_shader)
+    program = Program(name, parsed, refused, planned.plans, await owner.load(planned, on_shader), clock.laps)
     clock.lap("compile")
-    report(1.0, "ready")
-    return Program(name, parsed, refused, planned.plans, loaded, clock.laps)
-
-
-def _check_some(methods: Collection[str], refused: Mapping[str, Webq8Error]) -> None:
-    """Raises what is wrong with all methods where none can run."""
-    if not methods:
-        first = next(iter(refused.values()))
-        raise type(first)("\n".join(map(str, refused.values())))
-
-
-def _planned(
-    graphs: Mapping[str, Graph], limits: Limits, name: str, budget: Budget, refused: dict[str, Webq8Error]
-) -> ProgramPlan:
-    """The plans of those methods that fit the device; adds the others to `refused`."""
     try:
-        return plan_program(graphs, limits, name, budget)
-    except LimitError:
-        for n, graph in graphs.items():
-            try:
-                plan_program({n: graph}, limits, name, budget)
-            except LimitError as e:
-                refused[n] = e
-        return plan_program({n: g for n, g in graphs.items() if n not in refused}, limits, name, budget)
+        report(1.0, "ready")
+    except BaseException:
+        program.close()
+        raise
+    return program
 
 
 def rewrite(graph: Graph, optimizations: Collection[str] | None = None, budget: Budget | None = None) -> Graph:

@@ -93,7 +93,7 @@ async def too_large():
 
 
 def test_too_large_for_the_device(webq8_page: PythonPage) -> None:
-    with pytest.raises(LimitError, match=r"large: a tensor float32 \[\d+\] needs [\d,]+ bytes; .* allows"):
+    with pytest.raises(LimitError, match=r"large: inputs: a tensor float32 \[\d+\] needs [\d,]+ bytes; .* allows"):
         webq8_page.call(too_large)
 
 

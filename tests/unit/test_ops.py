@@ -131,6 +131,29 @@ def test_shared_results_are_computed_once() -> None:
     np.testing.assert_array_equal(2 * drive(a.numpy("cpu")), drive(b.numpy("cpu")))
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"w": -W},
+        {"scales": SCALES * 2},
+        {"bias": np.full(5, 1.0, np.float32)},
+        {"w": W[::-1] * np.int8([[3], [1]] * 2 + [[5]])},
+    ],
+    ids=["weight", "scales", "bias", "rows"],
+)
+def test_calls_that_differ_in_constants_only(other: dict) -> None:
+    """Each has a program of its own, although their shapes are the same."""
+    x, zeros = np.arange(24, dtype=np.int8).reshape(3, 8), np.zeros(5, np.float32)
+
+    def result(**constants):
+        return drive(linear(x, **{"bias": zeros, **constants}).numpy("cpu"))
+
+    one, two = result(), result(**other)
+    assert (one != two).any()
+    webq8.ops.close()
+    np.testing.assert_array_equal(result(**other), two)
+
+
 def test_tensor_from_any_buffer() -> None:
     assert webq8.tensor(memoryview(bytes(12)).cast("f", (3, 1))).shape == (3, 1)
     assert webq8.tensor(X.T).shape == (8, 3)

@@ -158,11 +158,14 @@ def test_constants_split_over_buffers() -> None:
 def test_limits_name_the_numbers() -> None:
     b = Builder()
     graph = b.graph(b.quantize(b.input((1024, 1024), "float32")))
-    with pytest.raises(LimitError, match=r"float32 \[1024, 1024\] needs 4,194,304 bytes; this device allows 1,000,000"):
+    with pytest.raises(
+        LimitError,
+        match=r"inputs: a tensor float32 \[1024, 1024\] needs 4,194,304 bytes; this device allows 1,000,000",
+    ):
         plan(graph, max_storage_buffer_binding_size=1_000_000)
     b = Builder()
     x = b.quantize(b.input((1, 4096), "float32"))
-    with pytest.raises(LimitError, match=r"a constant needs 1,048,576 bytes; this device allows 65,536"):
+    with pytest.raises(LimitError, match=r"node \d+: a constant needs 1,048,576 bytes; this device allows 65,536"):
         plan(b.graph(b.linear(x, 256)), max_storage_buffer_binding_size=65_536)
 
 

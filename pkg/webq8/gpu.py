@@ -161,22 +161,21 @@ async def _request() -> "Device":
             "this browser has no WebGPU here; use Chrome or Edge 127 or newer, Safari 26 or Firefox 141, "
             "and a page served over https or from localhost"
         )
-    adapter = await _answered(
-        gpu.requestAdapter(_object({"powerPreference": "high-performance"})), "an adapter", NoAdapter
-    )
+    asked = _object({"powerPreference": "high-performance"})
+    adapter = await _answered(gpu.requestAdapter, asked, "an adapter", NoAdapter)
     if not adapter:
         raise NoAdapter(f"the browser has WebGPU but gives no adapter: {_HELP}")
     required = {name: getattr(adapter.limits, name) for name in _LIMITS.values()}
     features = [name for name in _FEATURES if adapter.features.has(name)]
     asked = _object({"requiredLimits": required, "requiredFeatures": features})
-    raw = await _answered(adapter.requestDevice(asked), "a device", DeviceError)
+    raw = await _answered(adapter.requestDevice, asked, "a device", DeviceError)
     return Device(raw, Adapter(getattr(adapter, "info", None)))
 
 
-async def _answered(promise: Awaitable[Any], wanted: str, error: type[DeviceError]) -> Any:
+async def _answered(request: Callable[[Any], Awaitable[Any]], asked: Any, wanted: str, error: type[DeviceError]) -> Any:
     """What the browser answers to a request, or `error` where it refuses or is silent."""
     try:
-        return await asyncio.wait_for(promise, _PATIENCE)
+        return await asyncio.wait_for(request(asked), _PATIENCE)
     except JsException as e:
         raise error(f"the browser refuses {wanted} of WebGPU ({_text(e)}): {_HELP}") from None
     except TimeoutError:
@@ -257,7 +256,7 @@ class Device:
         loaded = Loaded(self)
         try:
             await loaded.prepare(program, on_shader)
-            await asyncio.sleep(0)  # the browser tells of a loss between tasks
+            await self.guard(_js.answer(self.raw))  # a loss is known when the device has answered, not before
             self.check_lost()
         except BaseException:
             loaded.close()

@@ -154,9 +154,13 @@ globalThis.webq8Replay ??= (() => {
 
   // What the browser tells of why `code` does not compile: a line each, none where it does not tell.
   async function shaderErrors({ modules }, code) {
-    const info = await modules.get(code)?.getCompilationInfo?.().catch(() => null);
-    const errors = [...(info?.messages ?? [])].filter(({ type }) => type === "error");
-    return errors.map(({ lineNum, message }) => `  line ${lineNum}: ${message}`);
+    try {
+      const { messages } = await modules.get(code).getCompilationInfo();
+      const errors = [...messages].filter(({ type }) => type === "error");
+      return errors.map(({ lineNum, message }) => `  line ${lineNum}: ${message}`);
+    } catch {
+      return [];
+    }
   }
 
   // steps: arrays of label, name of a layout, and for each binding its number, buffer, offset and size
@@ -359,6 +363,7 @@ globalThis.webq8Replay ??= (() => {
 
   return {
     counts,
+    answer: (device) => scoped(device, () => {}),
     copy,
     createBuffers,
     destroyBuffer,

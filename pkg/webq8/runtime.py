@@ -29,6 +29,7 @@ __all__ = ["MethodSpec", "Program", "Source", "TensorSpec", "ValueSpec", "compil
 T = TypeVar("T")
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | io.IOBase | Any  # Any: a value of JavaScript
 Progress = Callable[[float, str], None]
+_PATIENCE = 60.0  # seconds in which a server must say something
 _READ = 0.5  # the part of the progress that reading the file takes; the rest is shaders
 
 
@@ -214,6 +215,8 @@ class Program:
         return [fit(x, spec.shape, spec.dtype, f"input {i} of {method}") for i, (x, spec) in enumerate(given)]
 
     async def _reference(self, method: str, buffers: Sequence[memoryview]) -> Any:
+        if not self._tensors(method):
+            return self._returned(method, ())
         from webq8.reference import run_graph
 
         specs = self.methods[method].inputs
@@ -346,6 +349,28 @@ async def compile_program(
     return program
 
 
+def _check_some(methods: Collection[str], refused: Mapping[str, Webq8Error]) -> None:
+    """Raises what is wrong with all methods where none can run."""
+    if not methods:
+        first = next(iter(refused.values()))
+        raise type(first)("\n".join(map(str, refused.values())))
+
+
+def _planned(
+    graphs: Mapping[str, Graph], limits: Limits, name: str, budget: Budget, refused: dict[str, Webq8Error]
+) -> ProgramPlan:
+    """The plans of those methods that fit the device; adds the others to `refused`."""
+    try:
+        return plan_program(graphs, limits, name, budget)
+    except LimitError:
+        for n, graph in graphs.items():
+            try:
+                plan_program({n: graph}, limits, name, budget)
+            except LimitError as e:
+                refused[n] = e
+        return plan_program({n: g for n, g in graphs.items() if n not in refused}, limits, name, budget)
+
+
 def rewrite(graph: Graph, optimizations: Collection[str] | None = None, budget: Budget | None = None) -> Graph:
     """What is planned of a graph that was checked. Constants fold where numpy is there to compute them."""
     if has_constant_calls(graph):  # rarely; the reference takes its time to import
@@ -358,12 +383,12 @@ def rewrite(graph: Graph, optimizations: Collection[str] | None = None, budget: 
     return optimize(graph, optimizations)
 
 
-def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
+def inspect(source: Source) -> dict[str, Any]:
     """What is in a file, without a GPU: specs, ops with counts, dispatches, what is unsupported and why. JSON-able.
 
-    Raises FormatError where the file cannot be read.
+    Raises InputError where there is no such file, FormatError where it is damaged.
     """
-    data, name = (source, "program") if isinstance(source, bytes) else (Path(source).read_bytes(), Path(source).name)
+    data, name = _read_here(source)
     parsed = read_pte(data, name)
     budget = Budget(parsed.size, name)
     methods = {}
@@ -397,21 +422,35 @@ def inspect(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
 
 
 async def _read(source: Source, report: "_Monotonic") -> tuple[bytes | bytearray | memoryview, str]:
-    if isinstance(source, bytes | bytearray):
-        return source, "program"
-    if isinstance(source, str | os.PathLike):
-        text = os.fspath(source)
-        name = _name(text)
-        if "://" not in text and Path(text).exists():
-            return Path(text).read_bytes(), name
-        return await _fetch(text, report), name
     if hasattr(source, "js_id"):
         from webq8 import gpu
 
         data, url = await gpu.read(source, _on_bytes(report))
         return data, _name(url)
+    if isinstance(source, str | os.PathLike):
+        text = os.fsdecode(source)
+        if "://" in text or not os.path.exists(text):
+            return await _fetch(text, report), _name(text)
+    return _read_here(source)
+
+
+def _read_here(source: Source) -> tuple[bytes | bytearray | memoryview, str]:
+    """The bytes and the name of what needs no fetching."""
+    if isinstance(source, bytes | bytearray):
+        return source, "program"
+    if isinstance(source, str | os.PathLike):
+        path = Path(os.fsdecode(source))
+        try:
+            return path.read_bytes(), path.name
+        except FileNotFoundError:
+            raise InputError(f"source: {path} does not exist") from None
+        except (OSError, ValueError) as e:  # a folder, no permission, a NUL in the name
+            raise InputError(f"source: {path} cannot be read: {getattr(e, 'strerror', None) or e}") from None
     if hasattr(source, "read"):
-        data = source.read()
+        try:
+            data = source.read()
+        except (OSError, ValueError) as e:  # closed, or text that does not decode
+            raise InputError(f"source: reading it fails: {e}; pass a file that is open in binary mode") from None
         if not isinstance(data, bytes | bytearray | memoryview):
             raise InputError(f"source: reading it gives {type(data).__name__}; open the file in binary mode")
         return data, Path(str(getattr(source, "name", "program"))).name
@@ -428,20 +467,39 @@ def _name(path: str) -> str:
 async def _fetch(url: str, report: "_Monotonic") -> bytes:
     try:
         from webq8 import gpu
-    except ImportError:  # on the desktop
-        if "://" not in url:
-            raise InputError(f"source: {url} does not exist") from None
-        import urllib.request  # brings half of the standard library, which pages do without
-
-        with urllib.request.urlopen(url) as response:
-            return bytes(response.read())
+    except ImportError:
+        return _download(url)
 
     return await gpu.fetch(url, _on_bytes(report))
 
 
 def _on_bytes(report: "_Monotonic") -> Callable[[int, int], None]:
     """Reports a download. Without a known total, it creeps towards the end."""
-    return lambda done, total: report(_READ * (done / total if total else done / (done + 2**20)), f"{done:,} bytes")
+
+    def on_bytes(done: int, total: int) -> None:
+        # servers that compress announce less than what comes
+        report(_READ * min(1, done / total if total else done / (done + 2**20)), f"{done:,} bytes")
+
+    return on_bytes
+
+
+def _download(url: str) -> bytes:
+    """What a URL gives, on the desktop."""
+    if "://" not in url:
+        return bytes(_read_here(url)[0])
+    import urllib.request  # brings half of the standard library, which pages do without
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+
+    try:
+        with urllib.request.urlopen(url, timeout=_PATIENCE) as response:
+            return bytes(response.read())
+    except HTTPError as e:
+        e.close()
+        reason = f"HTTP {e.code} {e.reason}"
+    except (OSError, ValueError, HTTPException) as e:
+        reason = str(getattr(e, "reason", e))
+    raise InputError(f"{url} cannot be fetched: {reason}")
 
 
 class _Monotonic:

@@ -57,8 +57,8 @@ def test_equal_ops_at_once_are_one_program(webq8_page: PythonPage) -> None:
     webq8_page.call(held)
     together, buffers_together = webq8_page.call(products, X, WEIGHTS[[0] * 8])
     np.testing.assert_array_equal(together, [alone] * 8)
-    staging = 8 - 1  # one for each run that overlaps
-    assert buffers_together == buffers + staging
+    staging = 8 - 1  # one for each run that overlaps, at most
+    assert buffers_together <= buffers + staging
 
 
 def test_more_ops_at_once_than_are_kept(webq8_page: PythonPage) -> None:

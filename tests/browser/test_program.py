@@ -78,6 +78,64 @@ def test_overlapping_runs(webq8_page: PythonPage) -> None:
     np.testing.assert_array_equal(np.concatenate(webq8_page.call(overlap, URL, list(DIGITS))), LOGITS)
 
 
+async def refill(url, inputs, seconds):
+    """Overlapping runs from one array, filled anew after each call; submits of so many estimated seconds (0: usual)."""
+    import asyncio
+
+    import numpy as np
+    from webq8 import submits
+
+    usual, submits._SECONDS = submits._SECONDS, seconds or submits._SECONDS
+    try:
+        program = await webq8.load(url)
+    finally:
+        submits._SECONDS = usual
+    x, runs = np.empty_like(inputs[0]), []
+    for given in inputs:
+        x[:] = given
+        runs.append(program(x))
+    x[:] = np.nan
+    before = program.submits
+    results = list(await asyncio.gather(*runs))
+    program.close()
+    return results, before
+
+
+@pytest.mark.parametrize("seconds", [0, 1e-12], ids=["one submit", "several submits"])
+def test_inputs_are_taken_at_the_call(webq8_page: PythonPage, seconds: float) -> None:
+    results, submits = webq8_page.call(refill, URL, list(DIGITS), seconds)
+    np.testing.assert_array_equal(np.concatenate(results), LOGITS)
+    assert submits == len(DIGITS) * (5 if seconds else 1)
+
+
+async def written_by_a_profile(url, x):
+    """What is written to the GPU by a profile whose input is refilled after the call."""
+    import js
+    from pyodide.ffi import create_proxy, to_js
+
+    written = []
+    original = js.Object.getOwnPropertyDescriptor(js.GPUQueue.prototype, "writeBuffer")
+
+    def write(this, *args):
+        written.append(args[2].to_bytes())
+        return js.Reflect.apply(original.value, this, to_js(args))
+
+    with await webq8.load(url) as program:
+        await program.profile(x)  # measures the device
+        js.GPUQueue.prototype.writeBuffer = create_proxy(write, capture_this=True)
+        try:
+            profiling = program.profile(x, runs=2)
+            x.fill(-1)
+            await profiling
+        finally:
+            js.Object.defineProperty(js.GPUQueue.prototype, "writeBuffer", original)
+    return [data for data in written if len(data) == x.nbytes]
+
+
+def test_a_profile_takes_its_inputs_at_the_call(webq8_page: PythonPage) -> None:
+    assert webq8_page.call(written_by_a_profile, URL, DIGITS[0]) == [DIGITS[0].tobytes()] * 3
+
+
 async def many_runs(url, x):
     from webq8 import gpu
 

@@ -3,6 +3,9 @@
 import io
 import json
 import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -66,10 +69,77 @@ def test_bad_sources(tmp_path: Path) -> None:
         drive(webq8.load(CLASSIFIER, device="tpu"))
     with pytest.raises(NoAdapter, match="WebGPU is only there in a web page"):
         drive(webq8.load(CLASSIFIER))
+    for name in (tmp_path, "a" * 5000, "\0.pte"):
+        with pytest.raises(InputError, match=r"source: .* (cannot be read|does not exist)"):
+            load(name)
+    with CLASSIFIER.open() as text, pytest.raises(InputError, match="open in binary mode"):
+        load(text)
+    with pytest.raises(InputError, match="reading it fails: I/O operation on closed file"):
+        load(text)
     shutil.copy(CLASSIFIER, tmp_path / "cut.pte")
     (tmp_path / "cut.pte").write_bytes(CLASSIFIER.read_bytes()[:999])
     with pytest.raises(FormatError, match=r"cut\.pte"):
         load(tmp_path / "cut.pte")
+
+
+class Server(BaseHTTPRequestHandler):
+    """404, an answer that breaks off, or one that is no HTTP."""
+
+    def do_GET(self) -> None:
+        match self.path:
+            case "/missing.pte":
+                self.send_error(404)
+            case "/broken.pte":
+                self.send_response(200)
+                self.send_header("Content-Length", "100")
+                self.end_headers()
+                self.wfile.write(b"too little")
+            case "/nonsense.pte":
+                self.wfile.write(b"nonsense\n")
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as httpd:
+        threading.Thread(target=httpd.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{httpd.server_port}"
+        httpd.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("missing.pte", "HTTP 404"), ("broken.pte", "IncompleteRead"), ("nonsense.pte", "nonsense"), ("a b", "control")],
+)
+def test_what_servers_do(server: str, path: str, reason: str) -> None:
+    with pytest.raises(InputError, match=rf"{server}/{path} cannot be fetched: .*{reason}"):
+        load(f"{server}/{path}")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/a.pte", "nothing://a.pte", "http://[::1/a.pte", "http://127.0.0.1:port/", "file:///"]
+)
+def test_urls_that_lead_nowhere(url: str) -> None:
+    with pytest.raises(InputError, match=r"cannot be fetched: \S"):
+        load(url)
+
+
+@pytest.mark.parametrize(
+    "source", [ROOT, ROOT / "no_such.pte", "no_such.pte", "https://a/b.pte", 3, io.StringIO("text")]
+)
+def test_inspect_says_that_there_is_no_file(source: object) -> None:
+    with pytest.raises(InputError, match=r"^source: "):
+        webq8.inspect(source)
+
+
+def test_inputs_are_taken_at_the_call(classifier: webq8.Program) -> None:
+    x = DIGIT.copy()
+    run = classifier(x)
+    x[:] = 1
+    np.testing.assert_array_equal(drive(run), classifier.run(DIGIT))
 
 
 @pytest.mark.parametrize(

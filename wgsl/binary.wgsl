@@ -10,6 +10,8 @@ const MINIMUM = 4u;
 const POW = 5u;
 const DIV_TRUNC = 6u;
 const DIV_FLOOR = 7u;
+const FMOD = 8u;
+const REMAINDER = 9u;
 
 const ONE_BITS = 0x3f800000u;
 
@@ -110,6 +112,12 @@ fn apply(v: f32, w: f32) -> u32 {
     case DIV_FLOOR: {
       return quotient_floor(bitcast<u32>(v), bitcast<u32>(w));
     }
+    case FMOD: {
+      return modulo(bitcast<u32>(v), bitcast<u32>(w));
+    }
+    case REMAINDER: {
+      return remainder(bitcast<u32>(v), bitcast<u32>(w));
+    }
     default: {
       return 0u;
     }
@@ -138,6 +146,13 @@ fn apply_integer(v: i32, w: i32) -> u32 {
     }
     case DIV_FLOOR: {
       return u32(v / w - select(0, 1, v % w != 0 && (v < 0) != (w < 0)));
+    }
+    case FMOD: {
+      return u32(select(v % w, 0, w == 0));
+    }
+    case REMAINDER: {
+      let rest = select(v % w, 0, w == 0);
+      return u32(rest + select(0, w, rest != 0 && (rest < 0) != (w < 0)));
     }
     default: {
       return 0u;

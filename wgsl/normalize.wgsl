@@ -1,13 +1,17 @@
-// Rows less their mean over their standard deviation, or one of the two; `lanes` threads share a row.
+// Rows less their mean over their standard deviation, or over their root mean square, or one of these numbers; `lanes`
+// threads share a row.
 
 override lanes: u32 = 1u;
 override result: u32 = 0u;  // 0: the rows; 1: their means; 2: 1 / their standard deviations
+override centered: bool = true;  // or else the mean is taken for 0
+override in_runs: bool = false;  // a row lies in pieces of `run` elements, those of all rows in turns
 
 struct Params {
   rows: u32,
   count: u32,
   groups: u32,
   inner: u32,
+  run: u32,
   weight_step: u32,
   bias_step: u32,
   eps: f32,
@@ -35,22 +39,31 @@ fn total(value: f32, local: u32) -> f32 {
   return partial[local - local % lanes];
 }
 
+fn place(row: u32, i: u32) -> u32 {
+  if (in_runs) {
+    return (i / params.run * params.rows + row) * params.run + i % params.run;
+  }
+  return row * params.count + i;
+}
+
 @compute @workgroup_size(64)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
 ) {
   let row = flat_workgroup(id, grid) * (64u / lanes) + local / lanes;
   let lane = local % lanes;
-  let base = row * params.count;
   let count = select(0u, params.count, row < params.rows);
   var sum = 0.0;
-  for (var i = lane; i < count; i += lanes) {
-    sum += x[base + i];
+  var mean = 0.0;
+  if (centered) {
+    for (var i = lane; i < count; i += lanes) {
+      sum += x[place(row, i)];
+    }
+    mean = total(sum, local) / f32(max(params.count, 1u));
   }
-  let mean = total(sum, local) / f32(max(params.count, 1u));
   sum = 0.0;
   for (var i = lane; i < count; i += lanes) {
-    let d = x[base + i] - mean;
+    let d = x[place(row, i)] - mean;
     sum += d * d;
   }
   // two passes: a difference of sums of squares would lose what a large mean hides
@@ -64,6 +77,7 @@ fn main(
   let first = row % params.groups * (params.count / params.inner);
   for (var i = lane; i < count; i += lanes) {
     let channel = first + i / params.inner;
-    y[base + i] = (x[base + i] - mean) * rstd * weight[channel * params.weight_step] + bias[channel * params.bias_step];
+    let at = place(row, i);
+    y[at] = (x[at] - mean) * rstd * weight[channel * params.weight_step] + bias[channel * params.bias_step];
   }
 }

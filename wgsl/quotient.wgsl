@@ -21,6 +21,11 @@ fn parts(magnitude: u32) -> Parts {
   return Parts(magnitude << shift, 1 - i32(shift));
 }
 
+// The other way round; what is below the subnormal numbers is cut off.
+fn assembled(p: Parts) -> u32 {
+  return (u32(max(p.exponent, 1) - 1) << 23u) + (p.mantissa >> u32(max(1 - p.exponent, 0)));
+}
+
 // v / w as IEEE 754 has it: the nearest float32, ties to even.
 fn quotient(v: u32, w: u32) -> u32 {
   let sign = (v ^ w) & SIGN_BIT;
@@ -85,9 +90,7 @@ fn modulo(v: u32, w: u32) -> u32 {
     return sign;
   }
   let shift = countLeadingZeros(rest) - 8u;
-  let exponent = b.exponent - i32(shift);
-  let mantissa = (rest << shift) >> u32(max(1 - exponent, 0));
-  return ((u32(max(exponent, 1) - 1) << 23u) + mantissa) | sign;
+  return assembled(Parts(rest << shift, b.exponent - i32(shift))) | sign;
 }
 
 // The quotient rounded to zero, as torch does: of the nearest float32.
@@ -129,4 +132,19 @@ fn quotient_floor(numerator: u32, denominator: u32) -> u32 {
     return (v ^ w) & SIGN_BIT;
   }
   return bitcast<u32>(floor(q) + select(0.0, 1.0, q - floor(q) > 0.5));
+}
+
+// v − floor(v / w) · w, with the sign of w.
+fn remainder(v: u32, w: u32) -> u32 {
+  let rest = modulo(v, w);
+  let magnitude = rest & ~SIGN_BIT;
+  if (magnitude == 0u || magnitude > INFINITY_BITS || ((rest ^ w) & SIGN_BIT) == 0u) {
+    return rest;
+  }
+  if ((w & ~SIGN_BIT) >= 64u << 23u) {
+    return bitcast<u32>(bitcast<f32>(rest) + bitcast<f32>(w));
+  }
+  let sum = bitcast<u32>(bitcast<f32>(raised(rest)) + bitcast<f32>(raised(w)));
+  let p = parts(sum & ~SIGN_BIT);
+  return assembled(Parts(p.mantissa, p.exponent - 64)) | (sum & SIGN_BIT);
 }

@@ -2,6 +2,7 @@
 // `lanes` threads share an output, each taking every lanes-th element.
 
 override lanes: u32 = 1u;
+override integer: bool = false;  // int32 in place of float32
 override smallest: bool = false;
 override index: bool = false;  // write where it stands, as int32
 override wide: bool = false;   // or as int64
@@ -15,7 +16,7 @@ struct Params {
   reduced_strides: array<vec4<u32>, 1>,
 }
 
-@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
@@ -26,8 +27,12 @@ struct Best {
 
 var<workgroup> partial: array<Best, 64>;
 
-fn ranked(v: f32) -> i32 {
-  let r = rank(v);
+// Of the bits of an element.
+fn ranked(v: u32) -> i32 {
+  if (integer) {
+    return bitcast<i32>(select(v, ~v, smallest));
+  }
+  let r = rank(bitcast<f32>(v));
   return select(r, -r, smallest && r != RANK_OF_NAN);
 }
 
@@ -41,7 +46,7 @@ fn main(
 ) {
   let output = flat_workgroup(id, grid) * (64u / lanes) + local / lanes;
   let base = strided(output, params.kept_sizes[0], params.kept_strides[0]);
-  var best = Best(-0x7fffffff, 0xffffffffu);
+  var best = Best(i32(0x80000000u), 0xffffffffu);
   if (output < params.outputs) {
     for (var i = local % lanes; i < params.count; i += lanes) {
       let candidate = Best(ranked(x[base + strided(i, params.reduced_sizes[0], params.reduced_strides[0])]), i);
@@ -60,7 +65,7 @@ fn main(
   if (local % lanes == 0u && output < params.outputs) {
     let at = partial[local].at;
     if (!index) {
-      y[output] = bitcast<u32>(x[base + strided(at, params.reduced_sizes[0], params.reduced_strides[0])]);
+      y[output] = x[base + strided(at, params.reduced_sizes[0], params.reduced_strides[0])];
     } else if (wide) {
       y[2u * output] = at;
       y[2u * output + 1u] = 0u;

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from webq8.dtypes import cast
 from webq8.handlers.int8 import IDENTITY, RELU, UNBOUNDED, Clamp, requantizing_table
 from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT, f32
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
@@ -32,10 +33,48 @@ CAT_CHANNELS = "webq8.cat_channels_int8.default"
 
 def optimize(graph: Graph, names: Collection[str] | None = None) -> Graph:
     """Applies the optimizations of these names; all of them without."""
+    graph = spell_out_quantization(graph)
     for name, step in OPTIMIZATIONS.items():
         if names is None or name in names:
             graph = drop_dead_calls(step(graph))
     return graph
+
+
+def spell_out_quantization(graph: Graph) -> Graph:
+    """Quantizing and dequantizing under one name each, with constant scales and zero points as numbers, so that what
+    follows need not tell within a delegate from without, nor numbers from tensors that hold one."""
+    values, calls = list(graph.values), list[Call]()
+    for call in graph.calls:
+        name = _QUANTIZATION.get(call.op, call.op)
+        numbers = [_single(values[i]) for i in call.args[1:3]] if name in _BY_TENSORS else []
+        if numbers and None not in numbers:
+            ids = range(len(values), len(values) + 2)
+            values += numbers
+            call = call._replace(args=(call.args[0], *ids, *call.args[3:]))
+            name = _BY_TENSORS[name]
+        calls.append(call._replace(op=name))
+    return graph._replace(values=tuple(values), calls=tuple(calls))
+
+
+_BY_TENSORS = {op.replace(".default", ".tensor"): op for op in (QUANTIZE, DEQUANTIZE)}
+# kernel calls by the names that delegates use
+_QUANTIZATION = {
+    op.replace(".", "::", 1).replace(plain, form): op
+    for ops, plain, forms in (
+        ((QUANTIZE, DEQUANTIZE), ".default", (".out",)),
+        (_BY_TENSORS, ".tensor", (".Tensor_out", ".tensor_out")),
+    )
+    for op in ops
+    for form in forms
+}
+
+
+def _single(value: Value) -> int | float | None:
+    """The number in a constant of one element."""
+    if isinstance(value, Tensor) and value.data is not None:
+        number: int | float = cast(value.data, value.dtype)[0]
+        return number
+    return None
 
 
 def drop_dead_calls(graph: Graph) -> Graph:
@@ -54,7 +93,7 @@ def quantize_early(graph: Graph) -> Graph:
     editor = _Editor(graph)
     for call in editor.each():
         # what holds for a quantize holds for those that it leads to, further up
-        waiting = [call] if call.op == QUANTIZE and _comes_from_int8(editor, call.args[0]) else []
+        waiting = [call] if _quantizes(editor, call) and _comes_from_int8(editor, call.args[0]) else []
         while waiting:
             late = waiting.pop()
             moved = editor.producer(late.args[0])
@@ -247,6 +286,18 @@ class _Editor:
             self.replace(call, call._replace(args=(*args, *call.args[-1:])))
 
 
+def _quantizes(editor: _Editor, call: Call) -> bool:
+    """Whether a call quantizes to int8."""
+    tensor = editor.tensor(call.args[-1]) if call.op == QUANTIZE else None
+    return tensor is not None and tensor.dtype == "int8"
+
+
+def _dequantizes(editor: _Editor, call: Call) -> bool:
+    """Whether a call dequantizes int8."""
+    tensor = editor.tensor(call.args[0]) if call.op == DEQUANTIZE else None
+    return tensor is not None and tensor.dtype == "int8"
+
+
 # float32 functions whose results are exact, so that a table holds the very bytes that kernels would give
 def _exact_clamp(editor: _Editor, call: Call) -> Clamp | None:
     """The bounds that a call keeps its float32 input within, if that is all it does."""
@@ -268,17 +319,18 @@ def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:
         return call.args[0], bytes(v & 255 for v in _int_list(values[call.args[1]]))
     if call.op == "et_vk.q8ta_relu.default":
         return call.args[0], _table(values, call.args[1:5], RELU, (-128, 127))
-    if call.op != QUANTIZE:
+    if not _quantizes(editor, call):
         return None
     low, high = UNBOUNDED
     before = editor.producer(call.args[0])
     while before is not None and (clamp := _exact_clamp(editor, before)) is not None:
         low, high = (min(max(v, low), high) for v in clamp)  # what follows bounds the bounds
         before = editor.producer(before.args[0])
-    if before is None or before.op != DEQUANTIZE:
+    if before is None or not _dequantizes(editor, before):
         return None
-    limits = (ZERO_POINT.convert(values[call.args[3]]), ZERO_POINT.convert(values[call.args[4]]))
-    return before.args[0], _table(values, (*before.args[1:3], *call.args[1:3]), (low, high), limits)
+    bounds = (values[call.args[3]], values[call.args[4]])
+    limits = tuple(wide if v is None else ZERO_POINT.convert(v) for v, wide in zip(bounds, (-128, 127), strict=True))
+    return before.args[0], _table(values, (*before.args[1:3], *call.args[1:3]), (low, high), (limits[0], limits[1]))
 
 
 def _table(values: list[Value], ids: tuple[int, ...], clamp: Clamp, bounds: tuple[int, int]) -> bytes:
@@ -334,7 +386,7 @@ def _comes_from_int8(editor: _Editor, i: int) -> bool:
         call = editor.producer(i)
         if call is None:
             return False
-        if call.op == DEQUANTIZE:
+        if _dequantizes(editor, call):
             continue
         if _exact_clamp(editor, call) is not None and editor.uses(i) == 1:
             waiting.append(call.args[0])

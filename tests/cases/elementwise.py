@@ -186,6 +186,15 @@ def _binary() -> Iterator[Case]:
         yield Case("div", f"{mode}-bits", lambda rng, m=mode: (_any_bits(rng, 997)[:, None], _any_bits(rng, 31), m))
         yield Case("div", f"{mode}-special", lambda _, m=mode: (special[:, None], special, m))
         yield Case("div", f"{mode}-int32", lambda _, m=mode: (_INTS[:, None], _INTS[1:], m))
+    for op in ("fmod", "remainder"):
+        # nothing is inexact here either
+        for a, b in _PAIRS:
+            yield Case(op, _shape_text(a, b), lambda rng, a=a, b=b: (float32(rng, *a) * 9, float32(rng, *b)))
+        yield Case(op, "bits", lambda rng: (_any_bits(rng, 997)[:, None], _any_bits(rng, 31)))
+        yield Case(op, "near-whole", _near_whole)
+        yield Case(op, "special", lambda _: (special[:, None], special))
+        yield Case(op, "int32", lambda _: (_INTS[:, None], _INTS[1:]))
+        yield Case(op, "int32-by-zero", lambda _: (_INTS, np.zeros(1, np.int32)))
     powers = np.array([0, 1, 2, 3, -1, -2, 7, 0.5, -0.5, 2.5, 0.3, -1.7, 63, 101], np.float32)
     bases = np.array([0, 1, -1, 2, -2, 0.5, -0.3, 1.01, -1.01, 9.7, 1e-10], np.float32)
     yield case("pow", "table", bases[:, None], powers)
@@ -232,4 +241,36 @@ def _truth() -> Iterator[Case]:
     yield Case("where", "special", lambda rng: (bools(rng, 9, 9), special[:, None], special))
 
 
+# --- overloads
+
+
+def _overloads() -> Iterator[Case]:
+    special = np.array([_NAN, _INF, -_INF, 0, -0.0, 1, -1, 1e-20, -1e-45, 3], np.float32)
+    for op in ("fmod", "remainder"):
+        for number in (0.3, -7, 0.0, 1e30, _INF, _NAN):
+            yield Case(f"aten.{op}.Scalar", f"{number}", lambda _, n=number: (np.concatenate([_SWEEP, special]), n))
+        yield Case(f"aten.{op}.Scalar", "int32", lambda _: (_INTS, -7))
+
+    def floats(rng: np.random.Generator, shape: tuple[int, ...] | None) -> np.ndarray | None:
+        return None if shape is None else float32(rng, *shape)
+
+    clamp = "aten.clamp.Tensor"
+    for x, low, high in (
+        ((7, 5), (7, 5), (7, 5)),
+        ((2, 3, 5, 7), (3, 1, 1), (7,)),
+        ((5,), (2, 1, 1), (3, 1)),
+        ((17,), (), None),
+        ((2, 3), None, (4, 1, 1)),
+        ((), (), ()),
+        ((0, 3), (3,), None),
+    ):
+        shapes = [s for s in (x, low, high) if s is not None]
+        yield Case(clamp, _shape_text(*shapes), lambda rng, s=(x, low, high): tuple(floats(rng, t) for t in s))
+    yield Case(clamp, "special", lambda _: (special[:, None, None], special[:, None], special))
+    yield Case(clamp, "int32", lambda _: (_INTS[:, None, None], _INTS[:, None], _INTS))
+    yield Case(clamp, "int32-no-min", lambda _: (_INTS[:, None], None, _INTS))
+    yield Case(clamp, "int32-no-max", lambda _: (_INTS[:, None], _INTS, None))
+
+
 ELEMENTWISE_CASES = [*_unary(), *_binary(), *_truth()]
+ELEMENTWISE_OVERLOAD_CASES = [*_overloads()]

@@ -1,55 +1,11 @@
-"""Cases of the int8 ops, and of quantizing to and from them. Sizes are primes where nothing else asks for them."""
+"""Cases of the int8 ops. Sizes are primes where nothing else asks for them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from cases.common import FLT_MAX, ZERO_POINTS, Case, float32, int8, scales
-
-# --- quantize, dequantize
-
-
-def _quantize() -> Iterator[Case]:
-    def case(name: str, x: Any, scale: float = 0.05, zero_point: int = 3, *rest: int) -> Case:
-        return Case("quantize_per_tensor", name, lambda rng: (x(rng) if callable(x) else x, scale, zero_point, *rest))
-
-    shapes = ((1,), (3,), (4,), (17,), (7, 5), (2, 3, 5), (2, 3, 5, 7), (1, 1, 1, 1), (2, 4, 1, 3), (1, 2, 3, 5, 7), ())
-    for shape in shapes:
-        yield case("shape-" + "x".join(map(str, shape)), lambda rng, shape=shape: float32(rng, *shape))
-    for shape in ((0,), (3, 0), (2, 0, 5, 7)):
-        yield case("empty-" + "x".join(map(str, shape)), np.zeros(shape, np.float32))
-    extremes = np.array([3e9, -3e9, np.inf, -np.inf, FLT_MAX, -FLT_MAX, 0, -0.0, 1e-45, -1e-45], np.float32)
-    nans = np.array([np.nan, -np.nan, 1, np.nan], np.float32)
-    nans.view(np.uint32)[3] = 0x7F800001  # a signalling one
-    ties = np.arange(-300, 300, dtype=np.float32) + np.float32(0.5)
-    for zero_point in ZERO_POINTS:
-        yield case(f"extremes-zp{zero_point}", extremes, 1.0, zero_point)
-        yield case(f"nan-zp{zero_point}", nans, 0.5, zero_point)
-        yield case(f"ties-zp{zero_point}", ties, 1.0, zero_point)
-    yield case("ties-scale-third", ties * np.float32(1 / 3), 1 / 3, 0)
-    yield case("small-scale", lambda rng: float32(rng, 101) * np.float32(1e-30), 1e-32, -1)
-    yield case("large-scale", lambda rng: float32(rng, 101) * np.float32(1e30), 1e28, 1)
-    yield case("narrow-range", lambda rng: float32(rng, 101) * np.float32(9), 0.05, 0, -127, 100)
-    yield case("millions", lambda rng: float32(rng, 7, 600_011), 0.05, 0)
-
-
-def _dequantize() -> Iterator[Case]:
-    def case(name: str, x: Any, scale: float = 0.05, zero_point: int = 3) -> Case:
-        return Case("dequantize_per_tensor", name, lambda rng: (x(rng) if callable(x) else x, scale, zero_point))
-
-    for shape in ((1,), (3,), (17,), (7, 5), (2, 3, 5), (2, 3, 5, 7), (1, 1, 1, 1), (2, 4, 1, 3), (1, 2, 3, 5, 7), ()):
-        yield case("shape-" + "x".join(map(str, shape)), lambda rng, shape=shape: int8(rng, *shape))
-    for shape in ((0,), (2, 0, 5, 7)):
-        yield case("empty-" + "x".join(map(str, shape)), np.zeros(shape, np.int8))
-    every = np.arange(-128, 128, dtype=np.int8)
-    for zero_point in ZERO_POINTS:
-        yield case(f"every-value-zp{zero_point}", every, 0.1, zero_point)
-    for shape in ((16,), (3, 16), (4, 1)):  # without gaps, so by the flat kernel
-        yield case("flat-" + "x".join(map(str, shape)), lambda rng, shape=shape: int8(rng, *shape))
-    yield case("small-scale", every, 2.0**-126)
-    yield case("large-scale", every, 2.0**125)
-
+from cases.common import ZERO_POINTS, Case, float32, int8, scales
 
 # --- linear
 
@@ -523,10 +479,13 @@ def _float_linear() -> Iterator[Case]:
 
             yield Case("linear_qcs4w", name, build_int4, rtol=1e-5, atol=1e-5 * scale)
 
+            def build_int8(rng: np.random.Generator, lead=lead, n=n, k=k, scale=scale) -> tuple[Any, ...]:
+                return float32(rng, *lead, k) * np.float32(scale), int8(rng, n, k), scales(rng, n)
+
+            yield Case("_weight_int8pack_mm", name, build_int8, rtol=1e-5, atol=1e-4 * scale)
+
 
 INT8_CASES = [
-    *_quantize(),
-    *_dequantize(),
     *_linear(),
     *_conv2d_transposed(),
     *_conv2d(),

@@ -83,5 +83,58 @@ def _norm() -> Iterator[Case]:
     yield batch("many-channels", (1, 131, 3, 3))
     yield batch("empty-batch", (0, 5, 7, 3))
 
+    def itself(name: str, x: tuple[int, ...], weight: bool = True, bias: bool = True, offset: float = 0.0) -> Case:
+        def build(rng: np.random.Generator) -> tuple[Any, ...]:
+            return float32(rng, x[1]) if weight else None, float32(rng, x[1]) if bias else None, True, 0.1, 1e-5
+
+        return case("_native_batch_norm_legit", name, x, build, offset)
+
+    yield itself("4d", (2, 5, 7, 3))
+    yield itself("instance", (1, 6, 7, 5))
+    yield itself("3d", (3, 5, 17))
+    yield itself("2d", (7, 13))
+    yield itself("5d", (2, 3, 2, 3, 5))
+    yield itself("one-channel", (2, 1, 7, 5))
+    yield itself("large", (3, 2, 37, 41))
+    yield itself("no-weight", (2, 5, 7, 3), weight=False)
+    yield itself("no-bias", (2, 5, 7, 3), bias=False)
+    yield itself("neither", (2, 5, 7, 3), False, False)
+    yield itself("offset", (2, 5, 7, 3), offset=10)
+    yield itself("many-channels", (2, 131, 3, 2))
+    yield itself("no-channels", (2, 0, 3, 2))
+
+    def rms(op: str, name: str, x: tuple[int, ...], shape: list[int], weight: bool = True, eps: Any = None) -> Case:
+        def build(rng: np.random.Generator) -> tuple[Any, ...]:
+            return shape, float32(rng, *shape) if weight else None, eps
+
+        return case(op, name, x, build, offset=1.0)
+
+    for op in ("rms_norm", "_fused_rms_norm"):
+        yield rms(op, "last", (7, 13), [13])
+        yield rms(op, "two", (3, 5, 7), [5, 7])
+        yield rms(op, "all", (3, 5), [3, 5])
+        yield rms(op, "vector", (67,), [67])
+        yield rms(op, "wide", (3, 1031), [1031])
+        yield rms(op, "narrow-many", (2053, 3), [3])
+        yield rms(op, "one", (5, 1), [1])
+        yield rms(op, "no-weight", (5, 17), [17], weight=False)
+        yield rms(op, "eps", (5, 17), [17], eps=0.7)
+        yield rms(op, "no-weight-eps", (2, 3, 17), [17], False, 1e-3)
+        yield rms(op, "empty", (0, 3), [3])
+        yield rms(op, "rank5", (2, 1, 3, 2, 5), [2, 5])
+
+
+def _overloads() -> Iterator[Case]:
+    for shape in ((7, 13), (2, 3, 5), (67,)):
+        name = "x".join(map(str, shape))
+        yield Case(
+            "et_vk.rms_norm.default",
+            name,
+            lambda rng, s=shape: (float32(rng, *s), float32(rng, s[-1]), 1e-6),
+            _TOLERANCE,
+            _TOLERANCE,
+        )
+
 
 NORM_CASES = [*_norm()]
+NORM_OVERLOAD_CASES = [*_overloads()]

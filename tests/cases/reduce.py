@@ -47,6 +47,13 @@ def _sums() -> Iterator[Case]:
         yield whole
 
 
+def _whole(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return np.asarray(rng.integers(-(2**31), 2**31, shape, np.int32))
+
+
+_EXTREME = [np.full((3, 5), v, np.int32) for v in (-(2**31), 2**31 - 1)]
+
+
 def _extrema() -> Iterator[Case]:
     for op in ("amax", "amin"):
         for name, shape, dim, keepdim in _SHAPES:
@@ -57,19 +64,25 @@ def _extrema() -> Iterator[Case]:
         )
         yield Case(op, "special", lambda rng, x=special: (x, [1], False))
         yield Case(op, "negative-nan", lambda rng, x=-special: (x, [1], True))
+        yield Case(op, "int32", lambda rng: (_whole(rng, 7, 13), [0]))
+        yield Case(op, "int32-least", lambda rng, x=_EXTREME[op == "amin"]: (x, [0]))
 
 
 def _indices() -> Iterator[Case]:
-    for op in ("argmax", "argmin"):
+    for op in ("argmax", "argmin", "max", "min"):
         for name, shape, dim, keepdim in _SHAPES:
             if len(dim) == 1:
                 yield Case(op, name, lambda rng, s=shape, d=dim[0], k=keepdim: (float32(rng, *s), d, k))
-        yield Case(op, "null", lambda rng: (float32(rng, 3, 5, 7), None, False))
-        yield Case(op, "null-keep", lambda rng: (float32(rng, 3, 5, 7), None, True))
+        if op.startswith("arg"):
+            yield Case(op, "null", lambda rng: (float32(rng, 3, 5, 7), None, False))
+            yield Case(op, "null-keep", lambda rng: (float32(rng, 3, 5, 7), None, True))
         yield Case(op, "ties", lambda rng: (rng.integers(-2, 3, (11, 131)).astype(np.float32), 1))
         yield Case(op, "ties-strided", lambda rng: (rng.integers(-2, 3, (131, 11)).astype(np.float32), 0))
         special = np.array([[1, _NAN, _NAN], [-_INF, _INF, _INF], [-0.0, 0, -0.0], [-_INF, -_INF, -_INF]], np.float32)
         yield Case(op, "special", lambda rng, x=special: (x, -1))
+        yield Case(op, "int32", lambda rng: (_whole(rng, 7, 13), 1))
+        least = _EXTREME[op.endswith("min")]
+        yield Case(op, "int32-least", lambda rng, x=least: (x, 0))
 
 
 def _truths() -> Iterator[Case]:
@@ -117,4 +130,13 @@ def _softmax() -> Iterator[Case]:
         yield case("infinite", infinite, 1)
 
 
+def _overloads() -> Iterator[Case]:
+    for op in ("aten.max.default", "aten.min.default"):
+        for shape in ((3, 5, 7), (10_007,), (), (1, 1)):
+            yield Case(op, "x".join(map(str, shape)), lambda rng, s=shape: (float32(rng, *s),))
+        yield Case(op, "nan", lambda _: (np.array([1, _NAN, 3], np.float32),))
+        yield Case(op, "int32", lambda rng: (_whole(rng, 7, 13),))
+
+
+REDUCE_OVERLOAD_CASES = [*_overloads()]
 REDUCE_CASES = [*_sums(), *_extrema(), *_indices(), *_truths(), *_softmax()]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import executorch.kernels.quantized  # noqa: F401 - has the kernels of quantized_decomposed
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everyone does
 from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
@@ -18,6 +19,19 @@ TARGET = Path(__file__).parents[1] / "data" / "goldens_glue" / "kernel_calls"
 
 # resizing to a size with scales is none of the core ops
 UNCHECKED = EdgeCompileConfig(_check_ir_validity=False)
+
+Q = torch.ops.quantized_decomposed
+
+
+def dequantized(x: torch.Tensor, dtype: torch.dtype, *numbers: float) -> torch.Tensor:
+    return Q.dequantize_per_tensor(Q.quantize_per_tensor(x, *numbers, dtype), *numbers, dtype)
+
+
+def dynamically(x: torch.Tensor, low: int, high: int, dtype: torch.dtype) -> torch.Tensor:
+    scale, zero_point = Q.choose_qparams.tensor(x, low, high, 1e-7, dtype)
+    quantized = Q.quantize_per_tensor.tensor(x, scale, zero_point, low, high, dtype)
+    return Q.dequantize_per_tensor.tensor(quantized, scale, zero_point, low, high, dtype)
+
 
 OPS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "mean": (lambda x: x.mean((2, 3)), ((1, 3, 5, 7),)),
@@ -45,7 +59,54 @@ OPS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "batch_norm": (lambda x, m, v: F.batch_norm(x, m, v * v), ((2, 3, 5, 4), (3,), (3,))),
     "layer_norm": (lambda x, w: F.layer_norm(x, (7,), w), ((5, 7), (7,))),
     "group_norm": (lambda x, w, b: F.group_norm(x, 3, w, b), ((2, 6, 5), (6,), (6,))),
+    "instance_norm": (lambda x, w, b: F.instance_norm(x, None, None, w, b), ((2, 3, 5, 4), (3,), (3,))),
+    "rms_norm": (lambda x, w: F.rms_norm(x, (7,), w), ((5, 7), (7,))),
+    "fmod": (torch.fmod, ((7, 5), (5,))),
+    "fmod_by_number": (lambda x: torch.fmod(x, -0.3), ((7, 5),)),
+    "remainder": (torch.remainder, ((7, 5), (7, 1))),
+    "remainder_by_number": (lambda x: torch.remainder(x, -0.3), ((7, 5),)),
+    "clamp_by_tensors": (torch.clamp, ((2, 7, 5), (7, 1), (5,))),
+    "clamp_by_minimum": (lambda x, low: torch.clamp(x, min=low), ((2, 7, 5), (7, 1))),
+    "max_of_all": (torch.max, ((3, 7),)),
+    "max_of_dim": (lambda x: tuple(torch.max(x, 1)), ((2, 7, 3),)),
+    "min_of_dim": (lambda x: tuple(torch.min(x, 0, keepdim=True)), ((7, 3),)),
+    "topk": (lambda x: tuple(torch.topk(x, 3, 1)), ((2, 7, 3),)),
+    "topk_of_smallest": (lambda x: tuple(torch.topk(x, 4, largest=False)), ((3, 7),)),
+    "sort": (lambda x: tuple(torch.sort(x, 0, descending=True)), ((7, 3),)),
+    "grid_sampler_bilinear": (lambda x, g: F.grid_sample(x, g, align_corners=False), ((2, 3, 5, 7), (2, 4, 6, 2))),
+    "grid_sampler_nearest": (
+        lambda x, g: F.grid_sample(x, g, "nearest", "border", align_corners=True),
+        ((2, 3, 5, 7), (2, 4, 6, 2)),
+    ),
+    "grid_sampler_bicubic": (
+        lambda x, g: F.grid_sample(x, g, "bicubic", "reflection", align_corners=False),
+        ((2, 3, 5, 7), (2, 4, 6, 2)),
+    ),
+    "quantize_to_uint8": (lambda x: Q.quantize_per_tensor(x, 0.02, 128, 0, 255, torch.uint8), ((7, 5),)),
+    "quantize_to_int16": (lambda x: Q.quantize_per_tensor(x, 1e-4, -9, -32768, 32767, torch.int16), ((7, 5),)),
+    "quantize_to_int32": (lambda x: Q.quantize_per_tensor(x, 2e-9, 3, -(2**31), 2**31 - 1, torch.int32), ((7, 5),)),
+    "quantize_by_tensors": (
+        lambda x, s: Q.quantize_per_tensor.tensor(x, s.abs(), torch.tensor([3]), -128, 127, torch.int8),
+        ((7, 5), (1,)),
+    ),
+    "quantize_per_channel": (
+        lambda x, s: Q.quantize_per_channel(x, s.abs(), torch.tensor([0, 1, 2, 3, 4]), 1, -128, 127, torch.int8),
+        ((2, 5, 3), (5,)),
+    ),
+    "quantize_and_back": (lambda x: dequantized(x, torch.uint8, 0.02, 77, 0, 255), ((7, 5),)),
+    "quantize_to_int16_and_back": (lambda x: dequantized(x, torch.int16, 1e-4, 77, -9000, 9000), ((7, 5),)),
+    "quantize_per_channel_and_back": (
+        lambda x, s: Q.dequantize_per_channel(
+            Q.quantize_per_channel(x, s.abs(), torch.tensor([0, 1, 2, 3, 4]), 1, 0, 255, torch.uint8),
+            *(s.abs(), torch.tensor([0, 1, 2, 3, 4]), 1, 0, 255, torch.uint8),
+        ),
+        ((2, 5, 3), (5,)),
+    ),
+    "quantize_dynamically": (lambda x: dynamically(x, -128, 127, torch.int8), ((7, 5),)),
+    "quantize_dynamically_to_uint8": (lambda x: dynamically(x, 0, 255, torch.uint8), ((7, 5),)),
 }
+# delegates have none of these, or drop pairs of quantizing and dequantizing
+ONLY_KERNELS = ("fmod", "remainder", "clamp", "max", "min", "topk", "sort", "grid_sampler", "quantize")
 
 
 class Module(torch.nn.Module):
@@ -70,6 +131,8 @@ def rows(
     outputs = function(*inputs)
     specs = [save(folder, f"{op}.in{i}.bin", x) for i, x in enumerate(inputs)]
     cases: dict[str, list[VulkanPartitioner]] = {"kernel": [], "delegate": [VulkanPartitioner()]}
+    if op.startswith(ONLY_KERNELS):
+        del cases["delegate"]
     if op == "batch_norm":
         del cases["delegate"]  # its pass that fuses them fails on statistics that are inputs
     for case, partitioner in cases.items():

@@ -56,6 +56,21 @@ REFUSED: tuple[tuple[Callable[[], Any], str], ...] = (
     (lambda: ops.native_layer_norm(zeros(3, 5), [5], zeros(4), None), "W = "),
     (lambda: ops.native_group_norm(zeros(1, 4, 3), None, None, 1, 4, 3, 3), "group = 3 does not divide"),
     (lambda: ops.native_group_norm(zeros(1, 4, 3), None, None, 1, 4, 2, 2), "does not have"),
+    (lambda: ops._native_batch_norm_legit(zeros(2, 3, 5), None, None, False), "training: False needs statistics"),
+    (lambda: ops._native_batch_norm_legit(zeros(1, 3, 1), None, None), r"x: \[1, 3, 1\] has 1 elements a channel"),
+    (lambda: ops.rms_norm(zeros(3, 5), [3]), r"normalized_shape \[3\] is not the end of \[3, 5\]"),
+    (lambda: ops.max(zeros(2, 0), 1), r"nothing to choose from in \[2, 0\]"),
+    (lambda: ops.min(zeros(2, 3), 2), "dim 2 is out of range for 2 dimensions"),
+    (lambda: ops.topk(zeros(2, 3), 4), r"k: 4 of 3 elements along dim -1 of \[2, 3\]"),
+    (lambda: ops.topk(zeros(), 0), "k: 0 of a scalar; 1 is expected"),
+    (lambda: ops.sort(zeros(2, 3), 2), "dim 2 is out of range for 2 dimensions"),
+    (lambda: ops.grid_sampler_2d(zeros(1, 2, 5, 7), zeros(1, 3, 4, 3)), "grid: 3 numbers a place"),
+    (lambda: ops.grid_sampler_2d(zeros(2, 2, 5, 7), zeros(1, 3, 4, 2)), "N = 1 disagrees with N = 2 of x"),
+    (lambda: ops.grid_sampler_2d(zeros(1, 2, 0, 7), zeros(1, 3, 4, 2)), "nothing to read"),
+    (lambda: ops.grid_sampler_2d(zeros(1, 2, 5, 7), zeros(1, 3, 4, 2), 3), "interpolation: 3 is not supported"),
+    (lambda: ops.choose_qparams(zeros(0), -128, 127), "there is nothing to choose by"),
+    (lambda: ops.choose_qparams(zeros(3), 0, 255), "qmin 0 and qmax 255 are no range of int8: -128…127"),
+    (lambda: ops._weight_int8pack_mm(zeros(2, 3), np.zeros((4, 2), np.int8), zeros(4)), "less than K = 3"),
 )
 
 

@@ -12,6 +12,7 @@ from webq8.runtime import drive
 
 X = np.zeros((3, 8), np.int8)
 W = np.ones((5, 8), np.int8)
+ZEROS = np.zeros(5, np.int64)
 SCALES = np.full(5, 0.01, np.float32)
 MAP = np.zeros((1, 4, 3, 3), np.int8)
 KERNELS = np.ones((6, 16), np.int8)
@@ -47,7 +48,14 @@ def transposed(x=MAP, w=KERNELS, scales=SIX, kernel=(2, 2), **rest):
         (lambda: linear(activation="gelu"), "activation: 'gelu' is not supported; one of 'none', 'relu' is"),
         (lambda: ops.q8ta_linear(X), "q8ta_linear: missing a required argument: 'x_scale'; its arguments are"),
         (lambda: ops.quantize_per_tensor(X, 0.1, 0), r"x: expected float32 \[\*S\], got int8"),
-        (lambda: ops.quantize_per_tensor(SCALES, 0.1, 0, dtype=0), "dtype: 0 is not supported"),
+        (lambda: ops.quantize_per_tensor(SCALES, 0.1, 0, dtype=5), r"dtype: 5 is not supported; one of 0 \(uint8\)"),
+        (lambda: ops.quantize_per_tensor(SCALES, 0.1, 128), "zero_point: 128 is outside of int8: -128…127"),
+        (lambda: ops.quantize_per_tensor(SCALES, 0.1, -1, dtype=0), "zero_point: -1 is outside of uint8: 0…255"),
+        (lambda: ops.quantize_per_tensor(SCALES, 0.1, 0, -129), "qmin: -129 is outside of int8"),
+        (lambda: ops.dequantize_per_tensor(X, 0.1, 0, dtype=0), "dtype: uint8 is not that of the tensor, int8"),
+        (lambda: ops.quantize_per_channel(X.astype("f"), SCALES, ZEROS, 1), "C = 8 disagrees with C = 5 of scales"),
+        (lambda: ops.quantize_per_channel(SCALES[0], SCALES, ZEROS, 0), "a scalar has no channels"),
+        (lambda: ops.dequantize_per_channel(X, SCALES, ZEROS, 2), "dim 2 is out of range for 2 dimensions"),
         (lambda: transposed(x=MAP[0]), r"x: shape \[4, 3, 3\] has 3 dimensions, \[N, IC, H, W\] expected"),
         (lambda: transposed(w=KERNELS[:, :15]), r"weight: shape \[6, 15\]: size 15 is less than R = 16"),
         (lambda: transposed(groups=3), "groups = 3 does not divide 4 input and 6 output channels"),
@@ -201,7 +209,7 @@ def test_numpy_scalars_are_numbers() -> None:
 
 def test_signatures_help() -> None:
     assert str(inspect.signature(ops.quantize_per_tensor)).startswith(
-        "(x, scale, zero_point, qmin=-128, qmax=127, dtype=None)"
+        "(x, scale, zero_point, qmin=None, qmax=None, dtype=None)"
     )
     assert "requantize" in ops.q8ta_linear.__doc__
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from graphs import DEQUANTIZE, Builder, Ref
+from graphs import DEQUANTIZE, QUANTIZE, Builder, Ref
 from random_graphs import random_graph
-from webq8.errors import Unsupported
-from webq8.ir import Call, Graph, Limits, Method, Tensor
+from webq8.ir import Graph, Limits, Method, Tensor
 from webq8.plan import check_method, plan_program
 from webq8.reference import fold_constants, run_graph
 from webq8.rewrite import OPTIMIZATIONS, optimize
@@ -145,12 +144,45 @@ def test_per_channel_weights_fold() -> None:
     np.testing.assert_array_equal(np.frombuffer(value.data, np.float32).reshape(3, 5), want)
 
 
-def test_per_channel_of_what_is_no_constant_is_unsupported() -> None:
-    op = "quantized_decomposed.dequantize_per_channel.default"
-    values = (Tensor((2,), "int8"), Tensor((2,), "float32"), None, 0, -128, 127, None, None, Tensor((2,), "float32"))
-    graph = Graph(values, (Call(op, tuple(range(9)), "node 0"),), (0, 1), (8,))
-    with pytest.raises(Unsupported, match="dequantize_per_channel"):
-        check_method(Method("forward", graph), "test")
+def test_kernel_calls_and_constant_scales_are_spelled_as_in_delegates() -> None:
+    b = Builder()
+    x = b.input((3, 5), "float32")
+    scale, zero_point = b.const(np.array([0.02])), b.const(np.array([3], np.int64))
+    kernel = "quantized_decomposed::{}_per_tensor.{}"
+    q = b.call(kernel.format("quantize", "out"), Ref(x), 0.02, 3, -128, 127, 1, out=((3, 5), "int8"))
+    y = b.call(kernel.format("dequantize", "out"), Ref(q), 0.02, 3, -128, 127, 1, None, out=((3, 5), "float32"))
+    again = (Ref(y), scale, zero_point, -128, 127, 1)
+    q = b.call(kernel.format("quantize", "Tensor_out"), *again, out=((3, 5), "int8"))
+    last = (Ref(q), scale, zero_point, -128, 127, 1, None)
+    y = b.call("quantized_decomposed.dequantize_per_tensor.tensor", *last, out=((3, 5), "float32"))
+    optimized = same_bytes(b.graph(y), image(3, 5))
+    assert [call.op for call in optimized.calls] == [QUANTIZE, DEQUANTIZE]
+    assert [optimized.values[i] for i in optimized.calls[1].args[1:3]] == [0.02, 3]
+
+
+def test_scales_that_are_computed_stay_tensors() -> None:
+    b = Builder()
+    x, scale = b.input((3, 5), "float32"), b.input((1,), "float32")
+    zero_point = b.const(np.array([3], np.int64))
+    op = "quantized_decomposed::quantize_per_tensor.Tensor_out"
+    q = b.call(op, Ref(x), Ref(scale), zero_point, -128, 127, 1, out=((3, 5), "int8"))
+    optimized = same_bytes(b.graph(q), image(3, 5), np.array([0.02], np.float32))
+    assert [call.op for call in optimized.calls] == ["quantized_decomposed.quantize_per_tensor.tensor"]
+
+
+def test_other_integers_keep_their_steps() -> None:
+    """Tables and moves are for int8."""
+    b = Builder()
+    number = {"uint8": 0, "int16": 2}
+    y = b.input((2, 3, 5, 7), "float32")
+    for dtype in number:
+        q = b.call(QUANTIZE, Ref(y), 0.02, 7, 0, 100, number[dtype], out=((2, 3, 5, 7), dtype))
+        y = b.call(DEQUANTIZE, Ref(q), 0.02, 7, 0, 100, number[dtype], None, out=((2, 3, 5, 7), "float32"))
+        y = b.call("aten.relu.default", Ref(y), out=((2, 3, 5, 7), "float32"))
+        y = b.call("aten.permute_copy.default", Ref(y), (0, 1, 2, 3), out=((2, 3, 5, 7), "float32"))
+    q = b.quantize(y)
+    optimized = same_bytes(b.graph(q), image(2, 3, 5, 7))
+    assert [call.op for call in optimized.calls].count(DEQUANTIZE) == 2
 
 
 @pytest.mark.parametrize("name", OPTIMIZATIONS)

@@ -12,7 +12,9 @@ from webq8.handlers import (
     pool,
     quant,
     reduce,
+    sample,
     shape,
+    sort,
     upsample,
 )
 from webq8.handlers.registry import REGISTRY
@@ -30,6 +32,8 @@ __all__ = [
     "pool",
     "quant",
     "reduce",
+    "sample",
     "shape",
+    "sort",
     "upsample",
 ]

@@ -19,7 +19,7 @@ _UNARY = (
     *("gelu", "gelu_tanh", "erf", "abs", "neg", "exp", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt"),
     *("reciprocal", "sin", "cos", "round", "floor", "ceil", "trunc"),
 )
-_BINARY = ("add", "mul", "div", "maximum", "minimum", "pow", "div_trunc", "div_floor")
+_BINARY = ("add", "mul", "div", "maximum", "minimum", "pow", "div_trunc", "div_floor", "fmod", "remainder")
 
 _INT32 = (-(2**31), 2**31 - 1)
 _NUMBERS = ("float32", "int32")
@@ -410,6 +410,42 @@ def div(a: Args) -> Iterator[Dispatch]:
     yield _binary(a, f"div_{mode}" if mode else "div", a.x, _second(a))
 
 
+def _check_divisor(a: Args) -> None:
+    _check_whole(a)
+    if a.x.tensor.dtype == "int32" and a.other == 0:
+        raise BadArg("other: no int32 is divided by 0")
+
+
+@op(
+    "aten.fmod.Scalar",
+    "aten::fmod.Scalar_out",
+    x=_X,
+    other=_NUMBER,
+    out=_RESULT,
+    derive=_unchanged,
+    check=_check_divisor,
+)
+@op("aten.fmod.Tensor", "aten::fmod.Tensor_out", x=_X, other=_OTHER, out=_RESULT, derive=_broadcast_both)
+def fmod(a: Args) -> Iterator[Dispatch]:
+    """y = x − trunc(x / other) · other, both broadcast, exact: it has the sign of x. An int32 divided by 0 leaves 0."""
+    yield _binary(a, "fmod", a.x, _second(a))
+
+
+@op(
+    "aten.remainder.Scalar",
+    "aten::remainder.Scalar_out",
+    x=_X,
+    other=_NUMBER,
+    out=_RESULT,
+    derive=_unchanged,
+    check=_check_divisor,
+)
+@op("aten.remainder.Tensor", "aten::remainder.Tensor_out", x=_X, other=_OTHER, out=_RESULT, derive=_broadcast_both)
+def remainder(a: Args) -> Iterator[Dispatch]:
+    """y = x − floor(x / other) · other, both broadcast: it has the sign of other. An int32 divided by 0 leaves 0."""
+    yield _binary(a, "remainder", a.x, _second(a))
+
+
 @op("aten.maximum.default", "aten::maximum.out", x=_X, other=_OTHER, out=_RESULT, derive=_broadcast_both)
 def maximum(a: Args) -> Iterator[Dispatch]:
     """y = the larger of x and other, both broadcast; NaN where either is."""
@@ -527,6 +563,36 @@ def logical_or(a: Args) -> Iterator[Dispatch]:
 def logical_not(a: Args) -> Iterator[Dispatch]:
     """Whether x is zero or false."""
     yield _compare(a, "eq", _number(a, 0))
+
+
+def _between(a: Args) -> Mapping[str, Any]:
+    bounds = [b for b in (a.min, a.max) if b is not None]
+    if not bounds:
+        raise BadArg("min or max is needed")
+    return {"O": broadcast(a.S, *(b.shape for b in bounds))}
+
+
+@op(
+    "aten.clamp.Tensor",
+    "aten::clamp.Tensor_out",
+    x=_X,
+    min=TensorArg(_NUMBERS, "*L", like="x", optional=True),
+    max=TensorArg(_NUMBERS, "*H", like="x", optional=True),
+    out=_RESULT,
+    derive=_between,
+)
+def clamp_by_tensors(a: Args) -> Iterator[Dispatch]:
+    """y = min(max(x, min), max), all three broadcast; either may be left out. NaN where any of them is."""
+    integer = a.x.tensor.dtype == "int32"
+    lowest, highest = _INT32 if integer else (-math.inf, math.inf)
+    low, high = (b or _number(a, all_) for b, all_ in ((a.min, lowest), (a.max, highest)))
+    yield Dispatch(
+        "clamp_by_tensors",
+        {"x": a.x.id, "low": _bound(low), "high": _bound(high), "y": a.out.id},
+        _broadcast_params(a, a.x, low, high),
+        threads=numel(a.O),
+        constants={"integer": integer},
+    )
 
 
 @op(

@@ -127,6 +127,21 @@ def linear_float_out(a: Args) -> Iterator[Dispatch]:
     )
 
 
+@op(
+    "aten._weight_int8pack_mm.default",
+    "aten::_weight_int8pack_mm.out",
+    x=F32("*B K"),
+    weight=Constant("int8", "N K+"),
+    weight_scales=Constant("float32", "N+", "finite"),
+    out=F32("*B N"),
+)
+def linear_int8(a: Args) -> Iterator[Dispatch]:
+    """y[m, n] = Σ_k x[m, k] · weight[n, k] · weight_scales[n]; x float32 [*B, K], weight int8 [N, K]."""
+    k_bytes = round_up(a.K, 16)
+    weight = pack_rows(a.weight.data, a.N, a.weight.shape[1], 1, a.K, k_bytes)
+    yield _float_product(a, weight, k_bytes, per_channel(a.weight_scales, None, a.N))
+
+
 def _check_int4(a: Args) -> None:
     if a.H * 2 != a.K:
         raise BadArg(f"weight: {a.H} bytes a row hold {2 * a.H} values of 4 bits, K is {a.K}")

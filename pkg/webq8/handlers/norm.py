@@ -2,10 +2,11 @@
 
 import struct
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from webq8.dtypes import numel
 from webq8.handlers.reduce import lanes_for, shared_threads
-from webq8.handlers.registry import F32, Args, BadArg, Int, Ints, Number, Operand, TensorArg, TensorList, f32, op
+from webq8.handlers.registry import F32, Args, BadArg, Bool, Int, Ints, Number, Operand, TensorArg, TensorList, f32, op
 from webq8.ir import Const, Dispatch, Param
 
 __all__: list[str] = []
@@ -14,7 +15,7 @@ __all__: list[str] = []
 def _affine(a: Args) -> tuple[dict[str, int | Const], dict[str, int]]:
     """Weight and bias and the distance of their elements: one element stands for all, where there are none."""
     weight: Operand | None = a.weight
-    bias: Operand | None = a.bias
+    bias: Operand | None = vars(a).get("bias")
     return (
         {
             "weight": Const(struct.pack("<f", 1.0)) if weight is None else weight.id,
@@ -24,20 +25,44 @@ def _affine(a: Args) -> tuple[dict[str, int | Const], dict[str, int]]:
     )
 
 
-def _rows(a: Args, count: int, groups: int, inner: int) -> Iterator[Dispatch]:
-    """Normalizes rows of `count` elements; a weight serves `inner` of them, and `groups` rows follow each other."""
-    rows = numel(a.out[1].shape)
+class _Rows(NamedTuple):
+    """What is normalized together: rows of `size` elements. A weight serves `inner` of them, and the rows share the
+    weights in turns of `groups`. A row lies in `runs` pieces, those of all rows in turns."""
+
+    rows: int
+    size: int
+    groups: int = 1
+    inner: int = 1
+    runs: int = 1
+
+
+# what a kernel writes, in the order of `result` in wgsl/normalize.wgsl
+_CENTERED = (0, 1, 2)
+_UNCENTERED = (0, 2)
+
+
+def _normalize(a: Args, rows: _Rows, eps: float, centered: bool = True) -> Iterator[Dispatch]:
+    """x less its mean, over its standard deviation; or x over its root mean square. Then what each was."""
     bind, steps = _affine(a)
-    params: dict[str, Param] = {"rows": rows, "count": count, "groups": groups, "inner": max(inner, 1), **steps}
-    lanes = lanes_for(count, rows, contiguous=True)
-    for number, out in enumerate(a.out):
+    outs: tuple[Operand, ...] = a.out if isinstance(a.out, tuple) else (a.out,)
+    params: dict[str, Param] = {
+        "rows": rows.rows,
+        "count": rows.size,
+        "groups": rows.groups,
+        "inner": max(rows.inner, 1),
+        "run": max(rows.size // rows.runs, 1),
+        **steps,
+        "eps": f32(eps),
+    }
+    lanes = lanes_for(rows.size, rows.rows, contiguous=True)
+    for out, number in zip(outs, _CENTERED if centered else _UNCENTERED, strict=False):
         yield Dispatch(
             "normalize",
             {"x": a.x.id, **bind, "y": out.id},
-            params | {"eps": f32(a.eps)},
+            params,
             # no rows of nothing need to be written
-            shared_threads(rows, lanes) if numel(out.shape) else 0,
-            {"lanes": lanes, "result": number},
+            shared_threads(rows.rows, lanes) if numel(out.shape) else 0,
+            {"lanes": lanes, "result": number, "centered": centered, "in_runs": rows.runs > 1},
         )
 
 
@@ -64,7 +89,7 @@ def layer_norm(a: Args) -> Iterator[Dispatch]:
 
     Also gives the mean and 1 / √(variance + eps); the variance is over n.
     """
-    yield from _rows(a, numel(a.W), 1, 1)
+    yield from _normalize(a, _Rows(numel(a.M), numel(a.W)), a.eps)
 
 
 def _group_sizes(a: Args) -> Mapping[str, int]:
@@ -95,7 +120,51 @@ def group_norm(a: Args) -> Iterator[Dispatch]:
     batch, channels, inner: N, C, and the number of elements of a channel. weight and bias are for each channel. Also
     gives the mean and 1 / √(variance + eps); the variance is over n.
     """
-    yield from _rows(a, a.channels // a.groups * a.inner, a.groups, a.inner)
+    count = a.channels // a.groups * a.inner
+    yield from _normalize(a, _Rows(a.batch * a.groups, count, a.groups, a.inner), a.eps)
+
+
+_FLT_EPSILON = 2.0**-23  # torch's for a null
+
+
+def _last_size(a: Args) -> Mapping[str, tuple[int, ...]]:
+    return _layer_sizes(Args(vars(a), {"normalized_shape": a.S[-1:]}))
+
+
+@op(
+    "et_vk.rms_norm.default",
+    x=F32("*S"),
+    weight=TensorArg(("float32",), "*W"),
+    eps=Number(),
+    out=F32("*S"),
+    derive=_last_size,
+)
+@op(
+    "aten._fused_rms_norm.default",
+    "aten::_fused_rms_norm.out",
+    x=F32("*S"),
+    normalized_shape=Ints(),
+    weight=TensorArg(("float32",), "*W", optional=True),
+    eps=Number(absent=_FLT_EPSILON, default=None),
+    out=TensorList((F32("*S"), F32("*M"))),
+    derive=_layer_sizes,
+)
+@op(
+    "aten.rms_norm.default",
+    "aten::rms_norm.out",
+    x=F32("*S"),
+    normalized_shape=Ints(),
+    weight=TensorArg(("float32",), "*W", optional=True),
+    eps=Number(absent=_FLT_EPSILON, default=None),
+    out=F32("*S"),
+    derive=_layer_sizes,
+)
+def rms_norm(a: Args) -> Iterator[Dispatch]:
+    """y = x / √(mean(x²) + eps) · weight over the last dimensions, `normalized_shape`; float32.
+
+    `_fused_rms_norm` also gives 1 / √(mean(x²) + eps).
+    """
+    yield from _normalize(a, _Rows(numel(a.M), numel(a.W)), a.eps, centered=False)
 
 
 def _batch_sizes(a: Args) -> Mapping[str, int]:
@@ -129,3 +198,30 @@ def batch_norm(a: Args) -> Iterator[Dispatch]:
         {"outputs": numel(a.S), "channels": a.C, "inner": numel(a.S[2:]), "eps": f32(a.eps), **steps},
         numel(a.S),
     )
+
+
+def _check_statistics(a: Args) -> None:
+    if not a.training:
+        raise BadArg("training: False needs statistics, which this op has none of")
+    if numel(a.S) == a.C > 0 or (a.C and not numel(a.S)):
+        raise BadArg(f"x: {list(a.S)} has {numel(a.S) // a.C} elements a channel; more than one is needed")
+
+
+@op(
+    "aten._native_batch_norm_legit.no_stats",
+    "aten::_native_batch_norm_legit.no_stats_out",
+    x=F32("*S"),
+    weight=TensorArg(("float32",), "C", optional=True),
+    bias=TensorArg(("float32",), "C", optional=True),
+    training=Bool(default=True),
+    momentum=Number(default=0.1),
+    eps=Number(default=1e-5),
+    out=TensorList((F32("*S"), F32("C"), F32("C"))),
+    derive=_batch_sizes,
+    check=_check_statistics,
+)
+def batch_norm_of_itself(a: Args) -> Iterator[Dispatch]:
+    """y = (x − mean) / √(variance + eps) · weight + bias with the statistics of each channel of x float32 [N, C, …], as
+    instance normalization has it. Also gives the mean and 1 / √(variance + eps); the variance is over n."""
+    count = numel(a.S) // a.C if a.C else 0
+    yield from _normalize(a, _Rows(a.C, count, max(a.C, 1), count, runs=a.S[0]), a.eps)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
-from webq8.handlers.registry import F32, Args, BadArg, Bool, Choice, Int, Ints, Operand, TensorArg, axis, op
+from webq8.handlers.registry import F32, Args, BadArg, Bool, Choice, Int, Ints, Operand, TensorArg, TensorList, axis, op
 from webq8.handlers.shape import DTYPES
 from webq8.ir import Dispatch, Param
 
@@ -110,8 +110,18 @@ def sum_(a: Args) -> Iterator[Dispatch]:
 
 def _extremum(x: Operand, out: Operand, axes: tuple[int, ...], smallest: bool, index: bool) -> Dispatch:
     params, lanes, threads = _geometry(x, axes)
-    constants = {"lanes": lanes, "smallest": smallest, "index": index, "wide": out.tensor.dtype == "int64"}
+    constants = {
+        "lanes": lanes,
+        "integer": x.tensor.dtype == "int32",
+        "smallest": smallest,
+        "index": index,
+        "wide": out.tensor.dtype == "int64",
+    }
     return Dispatch("reduce_extremum", {"x": x.id, "y": out.id}, params, threads, constants)
+
+
+_ORDERED = ("float32", "int32")
+_NUMBERS, _SAME = TensorArg(_ORDERED, "*S"), TensorArg(_ORDERED, "*O", like="x")
 
 
 def _check_not_empty(a: Args) -> None:
@@ -122,10 +132,10 @@ def _check_not_empty(a: Args) -> None:
 @op(
     "aten.amax.default",
     "aten::amax.out",
-    x=F32("*S"),
+    x=_NUMBERS,
     dim=Ints(optional=True, default=()),
     keepdim=Bool(default=False),
-    out=F32("*O"),
+    out=_SAME,
     derive=_reduced,
     check=_check_not_empty,
 )
@@ -137,16 +147,20 @@ def amax(a: Args) -> Iterator[Dispatch]:
 @op(
     "aten.amin.default",
     "aten::amin.out",
-    x=F32("*S"),
+    x=_NUMBERS,
     dim=Ints(optional=True, default=()),
     keepdim=Bool(default=False),
-    out=F32("*O"),
+    out=_SAME,
     derive=_reduced,
     check=_check_not_empty,
 )
 def amin(a: Args) -> Iterator[Dispatch]:
     """The smallest element over the dimensions `dim` (all of them, where empty); NaN where there is one."""
     yield _extremum(a.x, a.out, a.axes, smallest=True, index=False)
+
+
+def _all_reduced(a: Args) -> Mapping[str, tuple[int, ...]]:
+    return {"O": (), "axes": tuple(range(len(a.S)))}
 
 
 _INDEX = TensorArg(("int64", "int32"), "*O")
@@ -163,7 +177,7 @@ def _arg_reduced(a: Args) -> Mapping[str, tuple[int, ...]]:
 @op(
     "aten.argmax.default",
     "aten::argmax.out",
-    x=F32("*S"),
+    x=_NUMBERS,
     dim=Int(absent=_ANY_DIM, default=None),
     keepdim=Bool(default=False),
     out=_INDEX,
@@ -178,7 +192,7 @@ def argmax(a: Args) -> Iterator[Dispatch]:
 @op(
     "aten.argmin.default",
     "aten::argmin.out",
-    x=F32("*S"),
+    x=_NUMBERS,
     dim=Int(absent=_ANY_DIM, default=None),
     keepdim=Bool(default=False),
     out=_INDEX,
@@ -228,6 +242,71 @@ def any_(a: Args) -> Iterator[Dispatch]:
     threads = shared_threads(cdiv(numel(a.O), 4), lanes)
     constants = {"lanes": lanes, "item": ITEMSIZE[dtype], "floats": dtype == "float32"}
     yield Dispatch("reduce_any", {"x": a.x.id, "y": a.out.id}, params, threads, constants)
+
+
+_VALUES_AND_INDICES = TensorList((_SAME, _INDEX))
+
+
+def _extremum_and_index(a: Args, smallest: bool) -> Iterator[Dispatch]:
+    values, indices = a.out
+    yield _extremum(a.x, values, a.axes, smallest, index=False)
+    yield _extremum(a.x, indices, a.axes, smallest, index=True)
+
+
+@op(
+    "aten.max.dim",
+    "aten::max.dim_max",
+    x=_NUMBERS,
+    dim=Int(),
+    keepdim=Bool(default=False),
+    out=_VALUES_AND_INDICES,
+    derive=_arg_reduced,
+    check=_check_not_empty,
+)
+def max_dim(a: Args) -> Iterator[Dispatch]:
+    """The first largest element along `dim`, and its index; NaN is above all."""
+    yield from _extremum_and_index(a, smallest=False)
+
+
+@op(
+    "aten.min.dim",
+    "aten::min.dim_min",
+    x=_NUMBERS,
+    dim=Int(),
+    keepdim=Bool(default=False),
+    out=_VALUES_AND_INDICES,
+    derive=_arg_reduced,
+    check=_check_not_empty,
+)
+def min_dim(a: Args) -> Iterator[Dispatch]:
+    """The first smallest element along `dim`, and its index; NaN is below all."""
+    yield from _extremum_and_index(a, smallest=True)
+
+
+@op(
+    "aten.max.default",
+    "aten::max.unary_out",
+    x=_NUMBERS,
+    out=TensorArg(_ORDERED, "", like="x"),
+    derive=_all_reduced,
+    check=_check_not_empty,
+)
+def max_(a: Args) -> Iterator[Dispatch]:
+    """The largest of all elements; NaN where there is one."""
+    yield _extremum(a.x, a.out, a.axes, smallest=False, index=False)
+
+
+@op(
+    "aten.min.default",
+    "aten::min.unary_out",
+    x=_NUMBERS,
+    out=TensorArg(_ORDERED, "", like="x"),
+    derive=_all_reduced,
+    check=_check_not_empty,
+)
+def min_(a: Args) -> Iterator[Dispatch]:
+    """The smallest of all elements; NaN where there is one."""
+    yield _extremum(a.x, a.out, a.axes, smallest=True, index=False)
 
 
 def _softmax(a: Args, log: bool) -> Dispatch:

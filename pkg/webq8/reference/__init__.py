@@ -1,6 +1,20 @@
 """Every op in numpy, step by step in float32: the tests' oracle, and `device="cpu"`."""
 
-from webq8.reference import conv_float, elementwise, indexing, int8, matmul, norm, pool, reduce, shape, upsample
+from webq8.reference import (
+    conv_float,
+    elementwise,
+    indexing,
+    int8,
+    matmul,
+    norm,
+    pool,
+    quant,
+    reduce,
+    sample,
+    shape,
+    sort,
+    upsample,
+)
 from webq8.reference.core import fold_constants, run_graph
 
 __all__ = [
@@ -12,8 +26,11 @@ __all__ = [
     "matmul",
     "norm",
     "pool",
+    "quant",
     "reduce",
     "run_graph",
+    "sample",
     "shape",
+    "sort",
     "upsample",
 ]

@@ -114,6 +114,12 @@ _exact(lambda a: _sum(a, _typed(a, a.other), a.x, -a.alpha), *_names("rsub", "Te
 _exact(lambda a: a.x * _typed(a, a.other), *_names("mul"))
 
 
+def _remainder(x: Array, other: Any) -> Any:
+    """As C++ does in torch: zeros keep the sign of x, infinities do not stand for the quotient."""
+    rest = np.fmod(x, other)
+    return np.where((rest != 0) & ((rest < 0) != (np.asarray(other) < 0)), rest + other, rest)
+
+
 def _divide(a: Args) -> Array:
     other, mode = _typed(a, a.other), vars(a).get("rounding_mode")
     if mode == "floor":
@@ -132,6 +138,8 @@ _exact(
     "aten.div.Scalar_mode",
     "aten::div.Scalar_mode_out",
 )
+_exact(lambda a: np.fmod(a.x, _typed(a, a.other)), *_names("fmod", "Tensor_out"))
+_exact(lambda a: _remainder(a.x, _typed(a, a.other)), *_names("remainder", "Tensor_out"))
 _exact(lambda a: np.maximum(a.x, a.other), "aten.maximum.default", "aten::maximum.out")
 _exact(lambda a: np.minimum(a.x, a.other), "aten.minimum.default", "aten::minimum.out")
 _exact(
@@ -141,6 +149,14 @@ _exact(
     "aten.pow.Tensor_Scalar",
     "aten::pow.Tensor_Scalar_out",
 )
+
+
+def _clamp_by_tensors(a: Args) -> Any:
+    raised = a.x if a.min is None else np.maximum(a.x, a.min)
+    return raised if a.max is None else np.minimum(raised, a.max)
+
+
+_exact(_clamp_by_tensors, "aten.clamp.Tensor", "aten::clamp.Tensor_out")
 
 
 def _compared(function: Callable[[Any, Any], Any], a: Args) -> Any:

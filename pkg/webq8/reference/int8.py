@@ -1,21 +1,12 @@
-"""The int8 ops, and quantizing to and from them."""
+"""The int8 ops."""
 
 import numpy as np
 
 from webq8.handlers.registry import Args
 from webq8.reference.core import Array, reference
+from webq8.reference.quant import dequantized, inverse, to_integers
 
-__all__ = ["requantize", "to_int8"]
-
-
-def to_int8(scaled: Array, zero_point: int, low: int = -128, high: int = 127) -> Array:
-    """Rounds half to even, adds the zero point, clamps in float; NaN gives the zero point."""
-    q = np.clip(np.rint(scaled) + np.float32(zero_point), np.float32(low), np.float32(high))
-    return np.where(np.isnan(scaled), zero_point, q).astype(np.int8)
-
-
-def _inverse(scale: float) -> np.float32:
-    return np.float32(1.0 / np.float64(scale))
+__all__ = ["requantize"]
 
 
 def requantize(acc: Array, w_scales: Array, bias: Array | None, a: Args, axis: int) -> Array:
@@ -29,17 +20,7 @@ def requantize(acc: Array, w_scales: Array, bias: Array | None, a: Args, axis: i
         v = v + bias[:channels].reshape(shape)
     if a.activation == "relu":
         v = np.maximum(v, np.float32(0))
-    return to_int8(v * _inverse(a.y_scale), a.y_zero_point, *a.clamp)
-
-
-@reference("quantized_decomposed.quantize_per_tensor.default")
-def _quantize(a: Args) -> Array:
-    return to_int8(a.x * _inverse(a.scale), a.zero_point, a.qmin, a.qmax)
-
-
-@reference("quantized_decomposed.dequantize_per_tensor.default")
-def _dequantize(a: Args) -> Array:
-    return _value(a.x, a.scale, a.zero_point)
+    return to_integers(v * inverse(a.y_scale), a.y_zero_point, *a.clamp)
 
 
 @reference("et_vk.q8ta_linear.default", "et_vk.q8ta_linear_gemv.default")
@@ -92,28 +73,23 @@ def _correlate(a: Args, weight: Array) -> Array:
     return requantize(acc.reshape(a.N, a.OC, a.OH, a.OW).astype(np.int64), a.weight_scales, a.bias, a, 1)
 
 
-def _value(x: Array, scale: float, zero_point: int) -> Array:
-    result: Array = (x.astype(np.int32) - zero_point).astype(np.float32) * np.float32(scale)
-    return result
-
-
 @reference("et_vk.q8ta_relu.default")
 def _relu(a: Args) -> Array:
-    v = np.maximum(_value(a.x, a.x_scale, a.x_zero_point), np.float32(0))
-    return to_int8(v * _inverse(a.y_scale), a.y_zero_point, *a.clamp)
+    v = np.maximum(dequantized(a.x, a.x_scale, a.x_zero_point), np.float32(0))
+    return to_integers(v * inverse(a.y_scale), a.y_zero_point, *a.clamp)
 
 
 @reference("et_vk.q8ta_add.default")
 def _add(a: Args) -> Array:
-    v = _value(a.a, a.a_scale, a.a_zero_point) + np.float32(a.alpha) * _value(a.b, a.b_scale, a.b_zero_point)
-    return to_int8(v * _inverse(a.y_scale), a.y_zero_point, *a.clamp)
+    v = dequantized(a.a, a.a_scale, a.a_zero_point) + np.float32(a.alpha) * dequantized(a.b, a.b_scale, a.b_zero_point)
+    return to_integers(v * inverse(a.y_scale), a.y_zero_point, *a.clamp)
 
 
 @reference("et_vk.q8ta_pixel_shuffle.default")
 def _pixel_shuffle(a: Args) -> Array:
     r = a.upscale_factor
     x = a.x.reshape(a.N, a.OC, r, r, a.H, a.W).transpose(0, 1, 4, 2, 5, 3).reshape(a.N, a.OC, a.OH, a.OW)
-    return to_int8(_value(x, a.x_scale, a.x_zero_point) * _inverse(1.0 / a.inv_y_scale), a.y_zero_point)
+    return to_integers(dequantized(x, a.x_scale, a.x_zero_point) * inverse(1.0 / a.inv_y_scale), a.y_zero_point)
 
 
 @reference("et_vk.linear_q8ta_q8csw.default")
@@ -133,6 +109,12 @@ def _linear_float_out(a: Args) -> Array:
 def _linear_int4(a: Args) -> Array:
     weight = np.stack([a.weight >> 4, a.weight & 15], -1).reshape(a.N, a.K).astype(np.int8) - 8
     result: Array = _float_product(a.x, weight) * a.weight_scales[: a.N]
+    return result
+
+
+@reference("aten._weight_int8pack_mm.default", "aten::_weight_int8pack_mm.out")
+def _linear_int8(a: Args) -> Array:
+    result: Array = _float_product(a.x, a.weight[:, : a.K]) * a.weight_scales[: a.N]
     return result
 
 

@@ -19,7 +19,8 @@ def _normalize(x: Array, eps: float) -> tuple[Array, Array, Array]:
 
 def _affine(a: Args, y: Array, shape: tuple[int, ...]) -> Array:
     weight = 1.0 if a.weight is None else a.weight.astype(np.float64).reshape(shape)
-    bias = 0.0 if a.bias is None else a.bias.astype(np.float64).reshape(shape)
+    given = vars(a).get("bias")
+    bias = 0.0 if given is None else given.astype(np.float64).reshape(shape)
     return (y * weight + bias).astype(np.float32)
 
 
@@ -45,3 +46,22 @@ def _batch_norm(a: Args) -> tuple[Array, ...]:
     mean, variance = (t.astype(np.float64).reshape(shape) for t in (a.mean, a.variance))
     nothing = np.zeros(0, np.float32)
     return _affine(a, (a.x - mean) / np.sqrt(variance + a.eps), shape), nothing, nothing
+
+
+@reference("aten._native_batch_norm_legit.no_stats", "aten::_native_batch_norm_legit.no_stats_out")
+def _batch_norm_of_itself(a: Args) -> tuple[Array, ...]:
+    channels_first = np.moveaxis(a.x, 1, 0)
+    y, mean, rstd = _normalize(channels_first.reshape(a.C, a.x.size // max(a.C, 1)), a.eps)
+    y = np.moveaxis(y.reshape(channels_first.shape), 0, 1)
+    normalized = _affine(a, y, (a.C,) + (1,) * (a.x.ndim - 2))
+    return normalized, mean.astype(np.float32), rstd.astype(np.float32)
+
+
+def _root_mean_square(a: Args) -> tuple[Array, ...]:
+    x = a.x.astype(np.float64).reshape(math.prod(a.M), math.prod(a.W))
+    rms = 1 / np.sqrt((x**2).sum(axis=1) / np.float64(x.shape[1]) + a.eps)
+    return _affine(a, (x * rms[:, None]).reshape(a.S), a.W), rms.reshape(a.M).astype(np.float32)
+
+
+reference("aten._fused_rms_norm.default", "aten::_fused_rms_norm.out")(_root_mean_square)
+reference("aten.rms_norm.default", "aten::rms_norm.out", "et_vk.rms_norm.default")(lambda a: _root_mean_square(a)[0])

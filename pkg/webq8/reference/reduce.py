@@ -24,14 +24,16 @@ def _sum(a: Args) -> Array:
     return np.asarray(np.sum(a.x, axis=_axes(a), dtype=np.float64, keepdims=a.keepdim)).astype(np.float32)
 
 
-@reference("aten.amax.default", "aten::amax.out")
-def _amax(a: Args) -> Array:
-    return np.asarray(np.max(a.x, axis=_axes(a), keepdims=a.keepdim, initial=-np.inf))
+def _extremum(a: Args, largest: bool, axis: tuple[int, ...] | None, keepdim: bool) -> Array:
+    function, lowest = (np.max, -np.inf) if largest else (np.min, np.inf)
+    initial = lowest if a.x.dtype == np.float32 else np.iinfo(a.x.dtype).min if largest else np.iinfo(a.x.dtype).max
+    return np.asarray(function(a.x, axis=axis, keepdims=keepdim, initial=initial), a.x.dtype)
 
 
-@reference("aten.amin.default", "aten::amin.out")
-def _amin(a: Args) -> Array:
-    return np.asarray(np.min(a.x, axis=_axes(a), keepdims=a.keepdim, initial=np.inf))
+reference("aten.amax.default", "aten::amax.out")(lambda a: _extremum(a, True, _axes(a), a.keepdim))
+reference("aten.amin.default", "aten::amin.out")(lambda a: _extremum(a, False, _axes(a), a.keepdim))
+reference("aten.max.default", "aten::max.unary_out")(lambda a: _extremum(a, True, None, False))
+reference("aten.min.default", "aten::min.unary_out")(lambda a: _extremum(a, False, None, False))
 
 
 def _index(a: Args, choose: Callable[..., Array]) -> Array:
@@ -56,6 +58,17 @@ def _argmin(a: Args) -> Array:
 )
 def _any(a: Args) -> Array:
     return np.asarray(np.any(a.x != 0, axis=a.axes if a.S else None)).astype(a.out.tensor.dtype).reshape(a.O)
+
+
+def _extremum_and_index(a: Args, choose: Callable[..., Array]) -> tuple[Array, ...]:
+    x = np.atleast_1d(a.x)
+    at = np.expand_dims(choose(x, axis=a.dim), a.dim) if x.size else np.zeros(0, np.int64)
+    values = np.take_along_axis(x, at, a.dim) if x.size else np.zeros(0, a.x.dtype)
+    return values.reshape(a.O), at.astype(a.out[1].tensor.dtype).reshape(a.O)
+
+
+reference("aten.max.dim", "aten::max.dim_max")(lambda a: _extremum_and_index(a, np.argmax))
+reference("aten.min.dim", "aten::min.dim_min")(lambda a: _extremum_and_index(a, np.argmin))
 
 
 def _shifted(a: Args) -> Array:

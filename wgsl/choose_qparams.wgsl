@@ -1,0 +1,76 @@
+// The scale or the zero point by which integers hold all elements, and 0; one workgroup.
+
+// uses quotient
+
+override zero_point: bool = false;  // write that in place of the scale
+override wide: bool = true;  // as float64 or int64
+
+struct Params {
+  count: u32,
+  qmin: i32,
+  qmax: i32,
+  steps: f32,
+  eps: f32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<u32>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+// the lowest and the highest rank
+var<workgroup> partial: array<vec2<i32>, 64>;
+
+fn of_rank(r: i32) -> u32 {
+  return select(u32(r), u32(-r) | SIGN_BIT, r < 0);
+}
+
+fn scale(low: f32, high: f32) -> u32 {
+  let chosen = quotient(bitcast<u32>(high - low), bitcast<u32>(params.steps));
+  return select(chosen, bitcast<u32>(params.eps), bitcast<f32>(chosen) < params.eps);
+}
+
+// A float32 as a float64, low word first; subnormal numbers are 0.
+fn widened64(bits: u32) -> vec2<u32> {
+  let exponent = (bits >> 23u) & 255u;
+  let wide_exponent = select(select(exponent + 896u, 0x7ffu, exponent == 255u), 0u, exponent == 0u);
+  let mantissa = select(bits & 0x7fffffu, 0u, exponent == 0u);
+  return vec2<u32>(mantissa << 29u, (bits & SIGN_BIT) | (wide_exponent << 20u) | (mantissa >> 3u));
+}
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
+) {
+  // 0 is among the elements
+  var found = vec2<i32>();
+  for (var i = local; i < params.count; i += 64u) {
+    let r = rank(x[i]);
+    found = vec2<i32>(min(found.x, r), max(found.y, r));
+  }
+  partial[local] = found;
+  for (var half = 32u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (local < half) {
+      let other = partial[local + half];
+      partial[local] = vec2<i32>(min(partial[local].x, other.x), max(partial[local].y, other.y));
+    }
+  }
+  if (local > 0u) {
+    return;
+  }
+  let low = bitcast<f32>(of_rank(partial[0].x));
+  let high = select(of_rank(partial[0].y), NAN_BITS, partial[0].y == RANK_OF_NAN);
+  let bits = scale(low, bitcast<f32>(high));
+  var result = widened64(bits);
+  if (zero_point) {
+    let first = f32(params.qmin) - round(bitcast<f32>(quotient(bitcast<u32>(low), bits)));
+    let at = clamp(i32(first), params.qmin, params.qmax);
+    result = vec2<u32>(u32(at), u32(at >> 31u));
+  } else if (!wide) {
+    result.x = bits;
+  }
+  y[0] = result.x;
+  if (wide) {
+    y[1] = result.y;
+  }
+}

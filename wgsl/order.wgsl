@@ -1,0 +1,56 @@
+// The first elements of rows in order, or where they stood: each thread counts those of its row that come before its
+// element, and stops where there are too many for it to be kept.
+
+override integer: bool = false;  // int32 in place of float32
+override descending: bool = false;
+override index: bool = false;  // write where it stood, as int32
+override wide: bool = false;   // or as int64
+
+struct Params {
+  count: u32,
+  size: u32,  // of a row, whose elements are `inner` apart
+  inner: u32,
+  kept: u32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<u32>;
+@group(0) @binding(1) var<storage, read_write> y: array<u32>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+// Lower ranks come first; NaN is above all numbers.
+fn ranked(bits: u32) -> i32 {
+  let r = select(rank(bitcast<f32>(bits)), bitcast<i32>(bits), integer);
+  return select(r, ~r, descending);
+}
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
+) {
+  let i = flat_workgroup(id, grid) * 64u + local;
+  if (i >= params.count) {
+    return;
+  }
+  let column = i % params.inner;
+  let row = i / params.inner / params.size;
+  let at = i / params.inner % params.size;
+  let base = row * params.size * params.inner + column;
+  let mine = ranked(x[i]);
+  var place = 0u;
+  for (var j = 0u; j < params.size && place < params.kept; j++) {
+    let other = ranked(x[base + j * params.inner]);
+    place += u32(other < mine || (other == mine && j < at));
+  }
+  if (place >= params.kept) {
+    return;
+  }
+  let result = (row * params.kept + place) * params.inner + column;
+  if (!index) {
+    y[result] = x[i];
+  } else if (wide) {
+    y[2u * result] = at;
+    y[2u * result + 1u] = 0u;
+  } else {
+    y[result] = at;
+  }
+}

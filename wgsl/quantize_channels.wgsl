@@ -1,0 +1,58 @@
+// float32 to integers of any size, each channel by its own scale and zero point, both row-major; one thread a word.
+
+// uses channels
+// uses quotient
+
+override size: u32 = 1u;              // of an integer, in bytes
+override reciprocals: bool = false;   // scales are 1 / scale
+
+const ONE_BITS = 0x3f800000u;
+
+struct Params {
+  count: u32,
+  channels: u32,
+  inner: u32,
+  scale_step: u32,
+  zero_step: u32,
+  qmin: i32,
+  qmax: i32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<u32>;
+@group(0) @binding(3) var<storage, read_write> y: array<u32>;
+@group(0) @binding(4) var<uniform> params: Params;
+
+fn quantize(element: u32) -> u32 {
+  let bits = x[element];
+  let channel = channel_of(element);
+  let zero_point = zero_point_of(channel);
+  if ((bits & 0x7fffffffu) > INFINITY_BITS) {
+    return u32(zero_point);
+  }
+  var inverse = scale_of(channel);
+  if (!reciprocals) {
+    inverse = quotient(ONE_BITS, inverse);
+  }
+  let q = round(bitcast<f32>(bits) * bitcast<f32>(inverse)) + f32(zero_point);
+  // bounds that are no float32 are rounded, which must not show
+  if (q >= f32(params.qmax)) {
+    return u32(params.qmax);
+  }
+  return u32(max(i32(q), params.qmin));
+}
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
+) {
+  let word = flat_workgroup(id, grid) * 64u + local;
+  let first = word * (4u / size);
+  if (first >= params.count) {
+    return;
+  }
+  var out = 0u;
+  for (var lane = 0u; lane < min(4u / size, params.count - first); lane++) {
+    out = insertBits(out, quantize(first + lane), lane * size * 8u, size * 8u);
+  }
+  y[word] = out;
+}

@@ -1,7 +1,7 @@
 """A pytest plugin: fixtures that run Python in a real page.
 
     async def classify(image):
-        program = await webq8.load("models/classifier.pte")
+        program = await webq8.load("models/classifier.pte")  # below pytest's rootdir
         return await program(image)
 
     def test_model(webq8_page):
@@ -60,7 +60,7 @@ def webq8_browser(pytestconfig: pytest.Config) -> "Iterator[Browser]":
     from webq8.host import Browser
 
     chrome, gpu = pytestconfig.getoption("--webq8-chrome"), pytestconfig.getoption("--webq8-gpu")
-    with Browser(chrome=chrome, gpu=gpu) as browser:
+    with Browser(chrome=chrome, gpu=gpu, root=pytestconfig.rootpath) as browser:
         yield browser
 
 

@@ -7,6 +7,7 @@ import { startPython } from "./python.js";
 const print = (line) => console.log(line);
 
 export async function serve({ pyodide: version, desk }) {
+  fetch(`${desk}/lifeline`).catch(() => {}); // ends with this page or worker, which is how its end is noticed
   try {
     const pyodide = await startPython(version, { stdout: print, stderr: print });
     const { answer } = pyodide.pyimport("webq8.transport");

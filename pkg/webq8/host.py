@@ -10,25 +10,48 @@ import sys
 import textwrap
 import threading
 import urllib.parse
+import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from webq8 import transport
 from webq8.chrome import Gpu, find_chrome, launch_options
-from webq8.errors import HostError, NoAdapter
+from webq8.errors import ClosedError, HostError, InputError, NoAdapter
+from webq8.paths import resource_dir
+from webq8.runtime import MethodSpec, TensorSpec
 from webq8.site import DEFAULT_PYODIDE, PYODIDES, Site
 
 if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Page
 
-__all__ = ["DEFAULT_PYODIDE", "PYODIDES", "Browser", "Gpu", "PythonPage", "Site", "Thread", "find_chrome"]
+__all__ = [
+    "DEFAULT_PYODIDE",
+    "PYODIDES",
+    "Browser",
+    "Gpu",
+    "PageProgram",
+    "PythonPage",
+    "Site",
+    "Thread",
+    "find_chrome",
+]
 
 Thread = Literal["worker", "main"]
 T = TypeVar("T")
 
 log = logging.getLogger("webq8.page")
+
+# Our part of the site, where no file of a user can lie, since hidden ones are not served. What starts pages and workers
+# lies beside it, because addresses in them are relative to their own, and should find the user's files.
+OURS = "/.webq8/"
+ENTRIES: dict[str, Path | bytes] = {
+    "/.webq8.html": resource_dir("web") / "harness.html",
+    "/.webq8.js": f'import "{OURS}python_worker.js";\n'.encode(),
+}
 
 
 class Browser:
@@ -39,26 +62,35 @@ class Browser:
     ...     page.call("async def main(x): return x + 1", 1)
     2
 
+    With a `root`, pages are given the files below that folder: there "models/a.pte" is root/models/a.pte.
+
     Playwright runs in a thread of its own, so this works inside a running event loop (a notebook) as well.
     """
 
     def __init__(
-        self, *, chrome: str | os.PathLike[str] | None = None, gpu: Gpu = "swiftshader", extra_args: Sequence[str] = ()
+        self,
+        *,
+        chrome: str | os.PathLike[str] | None = None,
+        gpu: Gpu = "swiftshader",
+        extra_args: Sequence[str] = (),
+        root: Path | None = None,
     ) -> None:
-        self.gpu = gpu
+        self.gpu, self.root = gpu, root
         self._options = launch_options(chrome, gpu, extra_args)
 
     def __enter__(self) -> Self:
         from playwright.async_api import async_playwright
 
         with ExitStack() as started:
-            self.site = started.enter_context(Site())
+            self.site = started.enter_context(Site(prefix=OURS, root=self.root))
+            for path, content in ENTRIES.items():
+                self.site.add(path, content)
             self._loop = started.enter_context(_loop_in_thread())
-            playwright = self.wait(async_playwright().start())
-            started.callback(lambda: self.wait(playwright.stop()))
+            playwright = self._start(async_playwright().start()).result()
+            started.callback(lambda: self._start(playwright.stop()).result())
             with _playwright_errors(f"{self._options['executable_path']} did not start"):
-                self.chromium = self.wait(playwright.chromium.launch(**self._options))
-            started.callback(lambda: self.wait(self.chromium.close()))
+                self.chromium = self._start(playwright.chromium.launch(**self._options)).result()
+            started.callback(lambda: self._start(self.chromium.close()).result())
             self._ending = started.pop_all()
         return self
 
@@ -71,7 +103,15 @@ class Browser:
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine of Playwright's async API, such as `browser.chromium.new_page()`."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        started = self._start(coroutine)
+        while not wait([started], timeout=0.5).done:
+            if not self.chromium.is_connected():  # then some are never answered
+                started.cancel()
+                raise HostError("the browser ended")
+        return started.result()
+
+    def _start(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def page(self, pyodide: str = DEFAULT_PYODIDE, thread: Thread = "worker", timeout: float = 120) -> "PythonPage":
         """A new page whose Python runs in a module worker or on the main thread; `timeout` is seconds for each call."""
@@ -86,14 +126,18 @@ class PythonPage:
         self.timeout = timeout
         self._browser = browser
         self._failure: str | None = None
+        self._started = False
         self._complaints: deque[str] = deque(maxlen=3)
+        self._turn = threading.Lock()  # answers come in the order of calls, whichever thread has called
+        self._dropped: list[int] = []  # programs that nobody here can call any more
         with ExitStack() as opened, _playwright_errors("the page did not open"):
             self._desk = opened.enter_context(browser.site.open_desk())
             self.tab = browser.wait(self._new_tab())
             opened.callback(lambda: browser.wait(self.tab.close()))
             query = urllib.parse.urlencode({"pyodide": pyodide, "thread": thread, "desk": self._desk.path})
-            browser.wait(self.tab.goto(f"{browser.site.url}harness.html?{query}", timeout=timeout * 1000))
+            browser.wait(self.tab.goto(f"{browser.site.url}.webq8.html?{query}", timeout=timeout * 1000))
             self._await_answer(f"start Pyodide {pyodide}")
+            self._started = True
             self._ending = opened.pop_all()
 
     def call(self, function: Callable[..., Any] | str, /, *args: Any, **kwargs: Any) -> Any:
@@ -105,13 +149,39 @@ class PythonPage:
         in the page too, or `webq8.arrays.Array`s where it has no numpy. Exceptions of webq8 and built-in ones are
         raised here as they were there.
         """
-        source, name = (textwrap.dedent(function), "main") if isinstance(function, str) else _source_of(function)
-        request: transport.Request = {"source": source, "name": name, "args": list(args), "kwargs": kwargs}
-        message = transport.pack(request)
-        if self._failure:
-            raise HostError(f"the page can no longer be used: {self._failure}")
-        self._desk.calls.put(message)
-        return transport.result(self._await_answer(f"answer the call of {name}"))
+        __tracebackhide__ = True  # pytest shows the caller
+        if isinstance(function, str):
+            source, name, file, line = textwrap.dedent(function), "main", "<main in the page>", 1
+        else:
+            (source, name), (file, line) = _source_of(function), _place_of(function)
+        request: transport.Request = {"source": source, "name": name, "file": file, "line": line}
+        message = transport.pack(request | {"args": list(args), "kwargs": kwargs})
+        with self._turn:
+            if not self.alive:
+                raise HostError(f"the page can no longer be used: {self._failure}")
+            self._desk.calls.put(message)
+            answer = self._await_answer(f"answer the call of {name}")
+        return transport.result(answer)
+
+    def load(self, source: str | os.PathLike[str] | bytes, **options: Any) -> "PageProgram":
+        """Load a model in the page: its bytes, or a file, looked for below the browser's root (or the current folder).
+
+        `options` are those of `webq8.load`.
+        """
+        __tracebackhide__ = True
+        if not isinstance(source, bytes):
+            folder = (self._browser.root or Path()).resolve()
+            path = folder / source
+            if not path.is_file():
+                raise InputError(f"there is no file {os.fspath(source)} in {folder}")
+            source = self._browser.site.add(f"{OURS}files/{path.as_posix().lstrip('/')}", path)
+        dropped, self._dropped[:] = [*self._dropped], []
+        return PageProgram(self, *self.call(_load, source, options, dropped))
+
+    @property
+    def alive(self) -> bool:
+        """Whether calls can still be answered."""
+        return self._failure is None
 
     def check_adapter(self) -> str:
         """The name of the page's adapter; NoAdapter where it is not of the kind that the browser was started for.
@@ -139,11 +209,13 @@ class PythonPage:
         tab = await self._browser.chromium.new_page()
         # Here, since only coroutines are in Playwright's thread, and `on` sends something, too.
         tab.on("console", self._on_console)
-        tab.on("pageerror", lambda error: self._complain(str(error)))
-        tab.on("crash", self._on_crash)
+        tab.on("pageerror", self._on_error)
+        tab.on("crash", lambda _: self._end("the page crashed"))
+        tab.on("close", self._on_close)
         return tab
 
     def _await_answer(self, task: str) -> bytearray:
+        __tracebackhide__ = True
         try:
             answer = self._desk.answers.get(timeout=self.timeout)
         except queue.Empty:
@@ -156,8 +228,16 @@ class PythonPage:
         return answer
 
     def _failed(self, why: str) -> HostError:
-        self._failure = ". The browser said: ".join([why, *self._complaints])
+        self._failure = self._failure or ". The browser said: ".join([why, *self._complaints])
         return HostError(self._failure)
+
+    def _end(self, why: str) -> None:
+        """Ends the call that waits, or the next one."""
+        self._desk.answers.put(HostError(why))
+
+    async def _on_close(self, _: "Page") -> None:
+        await asyncio.sleep(0.1)  # until the browser's own end is known
+        self._end("the page's tab was closed" if self._browser.chromium.is_connected() else "the browser ended")
 
     def _on_console(self, message: "ConsoleMessage") -> None:
         if message.type == "log":  # what Python prints in the page; the rest is the browser's own talk
@@ -167,17 +247,83 @@ class PythonPage:
         else:
             log.info("%s", message.text)
 
-    def _on_crash(self, _: "Page") -> None:
-        self._desk.answers.put(HostError("the page crashed"))
+    def _on_error(self, error: object) -> None:
+        self._complain(str(error))
+        if not self._started:
+            self._end("the page failed")
 
     def _complain(self, text: str) -> None:
         self._complaints.append(text)
         log.warning("%s", text)
 
 
+class PageProgram:
+    """A model in a page: it takes and gives arrays as a `webq8.Program` does there, without `await`."""
+
+    def __init__(self, page: PythonPage, number: int, name: str, adapter: str | None, methods: dict[str, Any]) -> None:
+        self.name, self.adapter = name, adapter
+        self.methods = {name: MethodSpec(*map(_specs, both)) for name, both in methods.items()}
+        self._page, self._number = page, number
+        self._forget = weakref.finalize(self, page._dropped.append, number)
+
+    def __call__(self, *inputs: Any, method: str | None = None) -> Any:
+        __tracebackhide__ = True
+        if not self._forget.alive:
+            raise ClosedError(f"{self.name} was closed; load it again to run it")
+        return self._page.call(_run, self._number, inputs, method)
+
+    def close(self) -> None:
+        """Frees what the model holds in the page; closing twice is fine."""
+        if self._forget.detach() and self._page.alive:
+            self._page.call(_close, self._number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _specs(pairs: Sequence[tuple[list[int], str]]) -> tuple[TensorSpec, ...]:
+    return tuple(TensorSpec(tuple(shape), dtype) for shape, dtype in pairs)
+
+
+async def _load(source: str | bytes, options: dict[str, Any], dropped: list[int]) -> tuple[Any, ...]:
+    """Runs in the page."""
+    import webq8
+    from webq8 import transport
+
+    for number in dropped:
+        transport.kept.pop(number).close()
+    program = await webq8.load(source, **options)
+    number = max(transport.kept, default=0) + 1
+    transport.kept[number] = program
+    methods = {
+        name: [[(list(tensor.shape), tensor.dtype) for tensor in specs] for specs in (method.inputs, method.outputs)]
+        for name, method in program.methods.items()
+    }
+    return number, program.name, str(program.adapter) if program.adapter else None, methods
+
+
+async def _run(number: int, inputs: Sequence[Any], method: str | None) -> Any:
+    """Runs in the page."""
+    from webq8 import transport
+
+    return await transport.kept[number](*inputs, method=method)
+
+
+def _close(number: int) -> None:
+    """Runs in the page."""
+    from webq8 import transport
+
+    transport.kept.pop(number).close()
+
+
 @contextmanager
 def _loop_in_thread() -> Iterator[asyncio.AbstractEventLoop]:
     loop = asyncio.new_event_loop()
+    # When its browser is killed, Playwright raises where nobody catches; `PythonPage` tells who waits for an answer.
+    loop.set_exception_handler(lambda _, context: log.debug("%s", context))
     thread = threading.Thread(target=loop.run_forever, name="webq8-playwright", daemon=True)
     thread.start()
     try:
@@ -218,3 +364,10 @@ def _source_of(function: Callable[..., Any]) -> tuple[str, str]:
     first = ast.parse(source).body[0]
     assert isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef)
     return "".join(source.splitlines(keepends=True)[first.lineno - 1 :]), function.__name__
+
+
+def _place_of(function: Callable[..., Any]) -> tuple[str, int]:
+    """The function's file, and the line there that `_source_of` begins with."""
+    function = inspect.unwrap(function)
+    lines, first = inspect.getsourcelines(function)
+    return inspect.getfile(function), first + len(lines) - len(_source_of(function)[0].splitlines())

@@ -5,28 +5,23 @@ import hashlib
 import importlib.metadata
 import io
 import json
-import logging
-import queue
 import secrets
 import shutil
 import threading
 import urllib.parse
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from webq8 import assets
 from webq8.errors import HostError
 from webq8.paths import resource_dir
+from webq8.server import Desk, Server
 
-__all__ = ["DEFAULT_PYODIDE", "PYODIDES", "Desk", "Site", "zip_wheel"]
-
-log = logging.getLogger("webq8.site")
+__all__ = ["DEFAULT_PYODIDE", "PYODIDES", "Site", "zip_wheel"]
 
 
 @dataclass(frozen=True)
@@ -45,55 +40,38 @@ PYODIDES = {
 DEFAULT_PYODIDE = "0.27.7"
 
 # Modules that only desktop Python uses; the rest of the package is what runs in a page.
-DESKTOP_ONLY = {"assets.json", "assets.py", "bytecode.py", "chrome.py", "cli.py", "host.py", "site.py"}
-
-CONTENT_TYPES = {
-    ".css": "text/css",
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript",
-    ".json": "application/json",
-    ".mjs": "text/javascript",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-    ".wasm": "application/wasm",
-    ".zip": "application/zip",
-}
-
-CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; "
-    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
-)
+DESKTOP_ONLY = {"assets.json", "assets.py", "bytecode.py", "chrome.py", "cli.py", "host.py", "server.py", "site.py"}
 
 
 class Site:
-    """Everything a page loads, from one origin: `web/` at the root, Pyodide, the wheels, and files added later.
+    """Everything a page loads, from one origin: `web/`, Pyodide and the wheels under a prefix, and files added later.
 
-    `runtime.json` on it says, for each Pyodide version: {"pyodide": folder, "wheels": [files to load into it]}.
+    With a `root`, the user's files below that folder are served beside them. `runtime.json` under the prefix says, for
+    each Pyodide version: {"pyodide": folder, "wheels": [files to load into it]}.
     """
 
-    def __init__(self, port: int = 0) -> None:
-        self._folders: dict[str, Path] = {"/": resource_dir("web")}
-        self._files: dict[str, Path | bytes] = {"/replay.js": Path(__file__).with_name("replay.js")}
+    def __init__(self, port: int = 0, *, prefix: str = "/", root: Path | None = None) -> None:
+        self.prefix, self._root = prefix, root and root.resolve()
+        self._folders: dict[str, Path] = {"/": root} if root else {}
+        self._folders[prefix] = resource_dir("web")
+        self._files: dict[str, Path | bytes] = {f"{prefix}replay.js": Path(__file__).with_name("replay.js")}
         self._runtimes: dict[str, dict[str, Any]] = {}
-        self._desks: dict[str, Desk] = {}
         try:
-            self._server = ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"site": self}))
-        except OSError as error:
-            raise HostError(f"cannot serve on port {port}: {error.strerror or error}") from error
-        self._server.daemon_threads = True
+            self._server = Server(port, self.read)
+        except (OSError, OverflowError) as error:
+            raise HostError(f"cannot serve on port {port}: {getattr(error, 'strerror', None) or error}") from error
         self._thread = threading.Thread(target=self._server.serve_forever, name="webq8-site", daemon=True)
         self._thread.start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/"
+        return f"http://127.0.0.1:{self._server.port}/"
 
     def add(self, path: str, content: Path | str | bytes) -> str:
         """Serve a file, or bytes, under a path such as "/files/model.pte"; returns its address."""
         path = "/" + path.lstrip("/")
         self._files[path] = content if isinstance(content, bytes) else Path(content)
-        return self.url + urllib.parse.quote(path[1:])
+        return self.url + urllib.parse.quote(path[1:], errors="surrogateescape")
 
     def add_runtime(self, pyodide: str = DEFAULT_PYODIDE) -> None:
         """Serve one version of Pyodide with its wheels, fetching what is not in the cache yet."""
@@ -102,26 +80,24 @@ class Site:
         if pyodide not in PYODIDES:
             raise HostError(f"there is no Pyodide {pyodide!r} here; choose one of {', '.join(PYODIDES)}")
         runtime, bundles, wheels = PYODIDES[pyodide], assets.load_table(), list[str]()
-        self._folders["/" + runtime.folder] = assets.fetch(bundles[runtime.bundle])
+        self._folders[self.prefix + runtime.folder] = assets.fetch(bundles[runtime.bundle])
         for bundle in runtime.wheels:
             folder = assets.fetch(bundles[bundle])
             for name in bundles[bundle].files:
                 wheels.append(f"wheels/{pyodide}/{name}")
-                self.add(wheels[-1], folder / name)
+                self.add(self.prefix + wheels[-1], folder / name)
         name, wheel = own_wheel()
         wheels.append(f"wheels/{pyodide}/{name}")
-        self.add(wheels[-1], wheel)
+        self.add(self.prefix + wheels[-1], wheel)
         self._runtimes[pyodide] = {"pyodide": runtime.folder, "wheels": wheels}
-        self.add("runtime.json", json.dumps(self._runtimes, indent=2).encode())
+        self.add(f"{self.prefix}runtime.json", json.dumps(self._runtimes, indent=2).encode())
 
     def wheels(self) -> dict[str, dict[str, bytes]]:
         """The wheels of each version of Pyodide, by their path."""
-
-        def read(path: str) -> bytes:
-            content = self._files[f"/{path}"]
-            return content if isinstance(content, bytes) else content.read_bytes()
-
-        return {version: {path: read(path) for path in r["wheels"]} for version, r in self._runtimes.items()}
+        return {
+            version: {path: self.read(path)[0] for path in (self.prefix + wheel for wheel in runtime["wheels"])}
+            for version, runtime in self._runtimes.items()
+        }
 
     def export(self, directory: Path) -> None:
         """Write the same site as plain files, for any static host."""
@@ -142,103 +118,42 @@ class Site:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def find(self, path: str) -> Path | bytes | None:
-        """What lies under a path of the site."""
-        if path in self._files:
-            return self._files[path]
-        if path.endswith("/"):
-            path += "index.html"
-        for prefix, folder in sorted(self._folders.items(), reverse=True):  # the longest prefix first
-            if path.startswith(prefix):
-                file = (folder / path.removeprefix(prefix)).resolve()
-                return file if file.is_relative_to(folder.resolve()) and file.is_file() else None
-        return None
+    def read(self, path: str) -> tuple[bytes, str]:
+        """The bytes and the suffix of what lies under a path; FileNotFoundError says where was looked."""
+        content = self._files.get(path)
+        if content is None:
+            content = self._find(path)
+        if isinstance(content, bytes):
+            return content, PurePosixPath(path).suffix
+        try:
+            return content.read_bytes(), content.suffix
+        except OSError as error:
+            raise FileNotFoundError(f"{content} cannot be read: {error.strerror}") from error
+
+    def _find(self, path: str) -> Path:
+        prefix = max(filter(path.startswith, self._folders), key=len, default=None)
+        if prefix is None:
+            raise FileNotFoundError(f"there is no {path} here, where none of your files are served")
+        folder, name = self._folders[prefix].resolve(), path.removeprefix(prefix)
+        if not name or name.endswith("/"):
+            name += "index.html"
+        hidden = any(part.startswith(".") for part in name.split("/"))  # such as .git, .env, and ..
+        with suppress(OSError, ValueError):  # a name that no file can have
+            file = (folder / name).resolve()
+            if not hidden and file.is_relative_to(folder) and file.is_file():
+                return file
+        unserved = "; hidden files, and links that lead out of it, are not served" if folder == self._root else ""
+        raise FileNotFoundError(f"there is no file {name} in {folder}{unserved}")
 
     @contextmanager
-    def open_desk(self) -> Iterator["Desk"]:
+    def open_desk(self) -> Iterator[Desk]:
         """A new desk for one page, for as long as the page is used."""
-        desk = Desk(f"/desks/{secrets.token_urlsafe(16)}")
-        self._desks[desk.path] = desk
+        desk = Desk(f"{self.prefix}desks/{secrets.token_urlsafe(16)}")
+        self._server.desks[desk.path] = desk
         try:
             yield desk
         finally:
-            del self._desks[desk.path]
-
-    def desk(self, path: str) -> "Desk | None":
-        return self._desks.get(path)
-
-
-class Desk:
-    """Where desktop Python leaves calls for one page, and the page its answers.
-
-    A GET of its path waits for the next call, a POST is an answer, a PUT says why there will be no more answers.
-    """
-
-    POLL_SECONDS = 10.0
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.calls: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self.answers: queue.SimpleQueue[bytearray | HostError] = queue.SimpleQueue()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    site: Site
-    rfile: io.BufferedReader
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # head and body in one packet: otherwise the body waits 40 ms for the head's acknowledgement
-
-    def do_GET(self) -> None:
-        path = urllib.parse.unquote(urllib.parse.urlsplit(self.path).path)
-        if desk := self.site.desk(path):
-            self._hand_out(desk)
-            return
-        found = self.site.find(path)
-        if found is None:
-            self._reply(HTTPStatus.NOT_FOUND, b"not found\n", ".txt")
-        elif isinstance(found, bytes):
-            self._reply(HTTPStatus.OK, found, Path(path).suffix)
-        else:
-            self._reply(HTTPStatus.OK, found.read_bytes(), found.suffix)
-
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
-    def do_POST(self) -> None:
-        self._take_in(lambda message: message)
-
-    def do_PUT(self) -> None:
-        self._take_in(lambda message: HostError(f"the page failed: {message.decode()}"))
-
-    def _hand_out(self, desk: Desk) -> None:
-        try:
-            self._reply(HTTPStatus.OK, desk.calls.get(timeout=Desk.POLL_SECONDS))
-        except queue.Empty:
-            self._reply(HTTPStatus.NO_CONTENT)
-
-    def _take_in(self, read: Callable[[bytearray], bytearray | HostError]) -> None:
-        message = bytearray(int(self.headers["Content-Length"]))
-        self.rfile.readinto(message)
-        desk = self.site.desk(self.path)
-        if desk is None:
-            self._reply(HTTPStatus.NOT_FOUND)
-        else:
-            desk.answers.put(read(message))
-            self._reply(HTTPStatus.NO_CONTENT)
-
-    def _reply(self, status: HTTPStatus, body: bytes = b"", suffix: str = "") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", CONTENT_TYPES.get(suffix, "application/octet-stream"))
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-cache")
-        self.send_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        log.debug(format, *args)
+            del self._server.desks[desk.path]
 
 
 def own_wheel() -> tuple[str, bytes]:

@@ -18,10 +18,13 @@ from webq8 import errors
 from webq8.arrays import to_array
 from webq8.dtypes import as_buffer
 
-__all__ = ["Request", "answer", "pack", "result", "unpack"]
+__all__ = ["MAX_BYTES", "Request", "answer", "kept", "pack", "result", "unpack"]
 
-Request = dict[str, Any]  # source, name, args, kwargs
+Request = dict[str, Any]  # source, name, file, line, args, kwargs
 
+kept: dict[int, Any] = {}  # what functions of the page leave there for later calls
+
+MAX_BYTES = 2**30  # of a message; larger ones fit no wasm memory beside what they are made of
 _ALIGNMENT = 16
 _SCALARS = (bool, int, float, str)
 
@@ -86,38 +89,46 @@ async def answer(message: bytes | bytearray | memoryview) -> bytes:
     """The page's side of a call: run the requested function; its value or its exception as a message."""
     try:
         request: Request = unpack(message)
-        value = _function(request["source"], request["name"])(*request["args"], **request["kwargs"])
-        return pack({"value": await value if inspect.isawaitable(value) else value})
+        value = _function(**request)(*request["args"], **request["kwargs"])
+        reply = pack({"value": await value if inspect.isawaitable(value) else value})
+        if len(reply) > MAX_BYTES:
+            raise errors.LimitError(f"what {request['name']} returned takes {len(reply):,} bytes of {MAX_BYTES:,}")
+        return reply
     except BaseException as error:  # whatever it is, the desktop is waiting for an answer
         return pack({"error": _describe(error)})
 
 
 def result(message: bytes | bytearray | memoryview) -> Any:
     """The desktop's side: the value of an answer, or its exception raised here."""
+    __tracebackhide__ = True  # pytest shows the caller
     reply = unpack(message)
     if "error" in reply:
         raise _revive(**reply["error"])
     return reply["value"]
 
 
-def _function(source: str, name: str) -> Any:
+def _function(source: str, name: str, file: str, line: int, **_: Any) -> Any:
+    """The function, which in tracebacks stands where the caller has it."""
     import webq8
 
-    filename = f"<{name} in the page>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    text = "\n" * (line - 1) + source
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": "page", "webq8": webq8}
     # Annotations stay text: the names in them are the caller's and need not exist here.
-    exec(compile(source, filename, "exec", flags=__future__.annotations.compiler_flag), namespace)
+    exec(compile(text, file, "exec", flags=__future__.annotations.compiler_flag), namespace)
     return namespace[name]
 
 
 def _describe(error: BaseException) -> dict[str, Any]:
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next
     plain = all(arg is None or isinstance(arg, (*_SCALARS, bytes)) for arg in error.args)
     return {
         "module": type(error).__module__,
         "name": type(error).__name__,
         "args": list(error.args) if plain else [str(error)],
-        "trace": "".join(traceback.format_exception(error)),
+        "trace": "".join(traceback.format_exception(type(error), error, frames)),
     }
 
 

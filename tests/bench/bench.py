@@ -195,7 +195,7 @@ def main() -> None:
         transposed_case(32, 16, 32, 2, 0, 10),
     ]
     shaders = {path.stem: path.read_text("utf-8") for path in HERE.glob("plain_*.wgsl")}
-    with Browser(gpu=args.gpu, chrome=args.chrome) as browser, browser.page(timeout=600) as page:
+    with Browser(gpu=args.gpu, chrome=args.chrome, root=ROOT / "web") as browser, browser.page(timeout=600) as page:
         kernels = page.call(kernel_times, cases, shaders)
         digit = page.call(inference, "/models/classifier.pte")
         stages = {}

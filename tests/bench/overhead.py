@@ -59,13 +59,15 @@ def main() -> None:
     ask.add_argument("--networks", nargs="*", choices=("mobilenet_v2", "resnet18"), default=("mobilenet_v2",))
     args = ask.parse_args()
     # on the main thread, since a script can be added there
-    with Browser(gpu=args.gpu, chrome=args.chrome) as browser, browser.page(thread="main", timeout=600) as page:
+    with (
+        Browser(gpu=args.gpu, chrome=args.chrome, root=HERE.parents[1]) as browser,
+        browser.page(thread="main", timeout=600) as page,
+    ):
         print(f"adapter: {page.check_adapter()}\n")
-        browser.site.add("/overhead.js", HERE / "overhead.js")
-        browser.wait(page.tab.add_script_tag(url="/overhead.js"))
+        browser.wait(page.tab.add_script_tag(url="/tests/bench/overhead.js"))
         for name in args.networks:
             browser.site.add(f"/{name}.pte", large_networks() / f"{name}.pte")
-        models = {"a digit": "/models/classifier.pte"} | {name: f"/{name}.pte" for name in args.networks}
+        models = {"a digit": "/web/models/classifier.pte"} | {name: f"/{name}.pte" for name in args.networks}
         for kernels in (True, False):
             print(f"{'ms, with kernels' if kernels else 'ms, without kernels':<20}", *(f"{p:>22}" for p in PARTS))
             for name, url in models.items():

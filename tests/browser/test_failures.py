@@ -10,7 +10,7 @@ from webq8.host import Browser, PythonPage
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
-URL = "models/classifier.pte"
+URL = "web/models/classifier.pte"
 DIGIT = np.zeros((1, 64), np.float32)
 
 

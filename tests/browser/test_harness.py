@@ -2,11 +2,15 @@
 
 import asyncio
 import json
+import os
 import re
+import signal
+import threading
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -161,8 +165,126 @@ def test_closed_page(webq8_browser: Browser) -> None:
 def test_wheel_that_does_not_load() -> None:
     with Browser() as browser:
         browser.site.add_runtime("314.0.7")
-        with urllib.request.urlopen(browser.site.url + "runtime.json") as response:
+        with urllib.request.urlopen(f"{browser.site.url}.webq8/runtime.json") as response:
             wheel = json.load(response)["314.0.7"]["wheels"][0]
-        browser.site.add(wheel, b"not a wheel")
+        browser.site.add(f".webq8/{wheel}", b"not a wheel")
         with pytest.raises(HostError, match=r"the page failed: .*flatbuffers"):
             browser.page("314.0.7")
+
+
+# --- what ends while a call waits
+
+
+async def sleep_for_ever() -> None:
+    import asyncio
+
+    await asyncio.sleep(3600)
+
+
+def spin_for_ever() -> None:
+    while True:
+        pass
+
+
+def close_this_worker() -> None:
+    import js
+
+    js.close()
+
+
+def processes_below(parent: int) -> dict[int, str]:
+    """Command lines of the processes that another one has started, and those that they have."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended meanwhile
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
+                found[int(folder.name)] = (folder / "cmdline").read_text()
+                found |= processes_below(int(folder.name))
+    return found
+
+
+@contextmanager
+def own_browser() -> Iterator[tuple[Browser, Callable[[str], None]]]:
+    """A browser, and what kills it ("--headless") or the driver that holds it ("run-driver")."""
+    others = processes_below(os.getpid())
+
+    def kill(what: str) -> None:
+        started = {pid: line for pid, line in processes_below(os.getpid()).items() if pid not in others}
+        [pid] = [pid for pid, line in started.items() if what in line and "--type=" not in line]
+        os.kill(pid, signal.SIGKILL)
+
+    with Browser() as browser:
+        yield browser, kill
+
+
+def check_that_calls_end(page: PythonPage, end: Callable[[], Any], reason: str) -> None:
+    """Calls of two threads: one is being answered, the other waits for its turn."""
+    ended: list[tuple[str, float]] = []
+
+    def wait_for(function: Callable[[], object]) -> None:
+        with pytest.raises(HostError) as caught:
+            page.call(function)
+        ended.append((str(caught.value), time.monotonic()))
+
+    waiting = [threading.Thread(target=wait_for, args=(f,)) for f in (spin_for_ever, sleep_for_ever)]
+    for thread in waiting:
+        thread.start()
+        time.sleep(0.2)
+    start = time.monotonic()
+    end()
+    for thread in waiting:
+        thread.join(10)
+    assert len(ended) == 2
+    assert all(re.search(reason, said) and at - start < 2 for said, at in ended), (ended, start)
+    with pytest.raises(HostError, match=reason):
+        page.call(where)
+
+
+ENDINGS_OF_A_PAGE: dict[str, tuple[Callable[[Page], Coroutine[Any, Any, Any]], str]] = {
+    "closed": (lambda tab: tab.close(), "closed"),
+    "crashed": (lambda tab: crash(tab), "the page crashed"),
+    "left": (lambda tab: tab.goto("about:blank"), "the page failed: it was left, reloaded or closed"),
+    "reloaded": (lambda tab: tab.reload(), "the page failed: it was left, reloaded or closed"),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS_OF_A_PAGE)
+def test_page_that_ends(webq8_browser: Browser, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    end, reason = ENDINGS_OF_A_PAGE[name]
+    with webq8_browser.page("314.0.7") as page:
+        check_that_calls_end(page, lambda: webq8_browser.wait(end(page.tab)), reason)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [("--headless", "the browser ended"), ("run-driver", "went away: its worker, its page or the browser ended")],
+)
+def test_browser_that_is_killed(what: str, reason: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with own_browser() as (browser, kill), browser.page("314.0.7") as page:
+        check_that_calls_end(page, lambda: kill(what), reason)
+    assert capfd.readouterr().err == ""
+
+
+def test_browser_that_is_killed_while_a_page_starts() -> None:
+    with own_browser() as (browser, kill):
+        threading.Timer(0.3, kill, ["--headless"]).start()
+        with pytest.raises(HostError, match=r"the browser ended|did not open|went away"):
+            browser.page("314.0.7")
+
+
+def test_worker_that_ends(webq8_browser: Browser) -> None:
+    with webq8_browser.page("314.0.7") as page:
+        start = time.monotonic()
+        with pytest.raises(HostError, match="the page's Python went away: its worker"):
+            page.call(close_this_worker)
+        assert time.monotonic() - start < 2
+
+
+@pytest.mark.parametrize("thread", ["worker", "main"])
+def test_script_that_does_not_start(thread: Thread) -> None:
+    """A script of the page throws at its first line: the page fails at once, not after its timeout."""
+    with Browser() as browser:
+        browser.site.add(".webq8/python.js", b"throw new Error('no Python today'); export const startPython = 0;")
+        with pytest.raises(HostError, match=r"the page failed\..*no Python today"):
+            browser.page("314.0.7", thread)

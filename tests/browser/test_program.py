@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
 DIGITS = (np.load(ROOT / "web" / "models" / "digits.npz")["images"][:8] / 16).astype(np.float32).reshape(-1, 1, 64)
 LOGITS = np.load(ROOT / "tests" / "data" / "digits_golden.npz")["logits"][:8]
-URL = "models/classifier.pte"
+URL = "web/models/classifier.pte"
 
 
 async def load_and_watch(url):

@@ -12,6 +12,7 @@ import webq8
 from webq8.bytecode import compile_wheels
 from webq8.cli import main
 from webq8.host import PYODIDES, Browser
+from webq8.paths import resource_dir
 
 
 def test_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +42,7 @@ async def classify(image):
 
 
 def test_pages_run_bytecode() -> None:
-    with Browser() as browser:
+    with Browser(root=resource_dir("web")) as browser:
         for version in PYODIDES:
             browser.site.add_runtime(version)
         compile_wheels(browser.site)

@@ -38,6 +38,7 @@ LAYERS = [
     "__init__",
     "transport",
     "assets",
+    "server",
     "site",
     "chrome",
     "host",

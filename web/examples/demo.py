@@ -86,15 +86,15 @@ def demo(out: Path, gpu: Gpu, chrome: str | None) -> None:
     images, labels = digits["images"], digits["labels"]
     pixels = (images / 16).astype(np.float32)
     print("starting Chromium and Python in it …")
-    with Browser(gpu=gpu, chrome=chrome) as browser, browser.page() as page:
+    with Browser(gpu=gpu, chrome=chrome, root=MODELS) as browser, browser.page() as page:
         adapter = page.check_adapter()
         print(f"adapter: {adapter}")
         if gpu == "swiftshader":
             print("  (computes on the CPU: these times say nothing about a GPU)")
         print("classifier …")
-        logits, read = page.call(work, "models/classifier.pte", list(pixels.reshape(-1, 1, 64)), "forward")
+        logits, read = page.call(work, "classifier.pte", list(pixels.reshape(-1, 1, 64)), "forward")
         print("upscaler …")
-        upscaled, enlarge = page.call(work, "models/upscaler.pte", list(pixels[:, None, None]), "forward")
+        upscaled, enlarge = page.call(work, "upscaler.pte", list(pixels[:, None, None]), "forward")
     predictions = logits.argmax(1)
     right = int((predictions == labels).sum())
     print(f"accuracy: {right} of {len(labels)} test digits, {right / len(labels):.2%}")

@@ -68,26 +68,49 @@ def cache_dir() -> Path:
     """`$WEBQ8_CACHE`, or webq8's folder in the user's cache folder."""
     if chosen := os.environ.get("WEBQ8_CACHE"):
         return Path(chosen)
+    try:
+        return _users_cache() / "webq8"
+    except RuntimeError:
+        raise HostError("you have no home folder; name a folder in the environment variable WEBQ8_CACHE") from None
+
+
+def _users_cache() -> Path:
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "webq8"
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+@contextmanager
+def _cached(folder: Path) -> Iterator[None]:
+    """What goes wrong with the cache, as an error that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise HostError(
+            f"cannot keep files in {folder}: {error.strerror or error}. Name a folder that you may write to in the "
+            "environment variable WEBQ8_CACHE"
+        ) from error
 
 
 def fetch(bundle: Bundle, cache: Path | None = None) -> Path:
     """The folder that holds the bundle's files, every one with the right hash; missing ones are fetched."""
     folder = (cache or cache_dir()) / bundle.folder
     failures: list[str] = []
-    missing = _missing(bundle, folder)
+    with _cached(folder):
+        missing = _missing(bundle, folder)
+        if missing:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()  # before anything is downloaded
     for source in bundle.sources if missing else ():
         print(f"webq8: getting {', '.join(missing)} from {source}", file=sys.stderr)
         try:
             with _opened(source) as read:
                 for name in missing:
-                    _store(folder / name, read(name), bundle.files[name])
+                    data = read(name)
+                    with _cached(folder):
+                        _store(folder / name, data, bundle.files[name])
         except SourceError as error:
             failures.append(f"{source}: {error}")
         missing = _missing(bundle, folder)

@@ -14,12 +14,13 @@ import threading
 import webbrowser
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 import numpy as np
 
-from webq8 import __version__, assets, inspect
+from webq8 import __version__, assets, inspect, load
 from webq8.bytecode import compile_wheels
 from webq8.chrome import Gpu, find_chrome, install_chrome
 from webq8.errors import (
@@ -35,7 +36,8 @@ from webq8.errors import (
 )
 from webq8.handlers import listing
 from webq8.host import Browser
-from webq8.paths import replacing
+from webq8.paths import check_replaceable, replacing
+from webq8.runtime import drive
 from webq8.site import DEFAULT_PYODIDE, PYODIDES, Site
 
 __all__ = ["main"]
@@ -133,10 +135,11 @@ def _file(text: str) -> Path:
 
 
 def _target(text: str) -> Path:
-    path = Path(text)
-    if path.is_dir() or not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"cannot write a file {text}: {path.parent} must be a folder, {path} not")
-    return path
+    try:
+        check_replaceable(Path(text))
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return Path(text)
 
 
 def _count(text: str) -> int:
@@ -149,12 +152,14 @@ def _count(text: str) -> int:
 
 
 def _run(args: argparse.Namespace) -> None:
+    _check_files(args)
     inputs = _read_inputs(args.inputs)
     call = {"device": args.device, "method": args.method, "inputs": inputs, "repeat": args.repeat}
     call["profile"] = args.profile or args.trace is not None
     if args.device == "cpu":
         report, outputs, profile = asyncio.run(measure(str(args.model), **call))
     else:
+        _check_call(args.model, args.method, inputs)
         with Browser(chrome=args.chrome, gpu=args.gpu) as browser:
             source = browser.site.add(f"/files/{args.model.name}", args.model)
             with browser.page(args.pyodide, timeout=args.timeout) as page:
@@ -167,6 +172,20 @@ def _run(args: argparse.Namespace) -> None:
     if args.trace:
         with replacing(args.trace) as file:
             file.write(json.dumps(profile["trace"]).encode())
+
+
+def _check_files(args: argparse.Namespace) -> None:
+    """No file of the command is written over another one."""
+    seen = {args.model.resolve(): "MODEL", args.inputs.resolve(): "--inputs"}
+    for option, path in (("--outputs", args.outputs), ("--trace", args.trace)):
+        if path is not None and (other := seen.setdefault(path.resolve(), option)) != option:
+            raise InputError(f"{option} would write over {other}: {path}")
+
+
+def _check_call(model: Path, method: str | None, inputs: Sequence[Any]) -> None:
+    """Tells what is wrong with the file or the inputs before a browser starts; what fits a device, only it knows."""
+    with suppress(LimitError):
+        drive(load(model, device="cpu")).check(*inputs, method=method)
 
 
 async def measure(

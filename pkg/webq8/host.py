@@ -12,7 +12,7 @@ import threading
 import urllib.parse
 import weakref
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,7 +22,7 @@ from webq8 import transport
 from webq8.chrome import Gpu, find_chrome, launch_options
 from webq8.errors import ClosedError, HostError, InputError, NoAdapter
 from webq8.paths import resource_dir
-from webq8.runtime import MethodSpec, TensorSpec
+from webq8.runtime import MethodSpec, TensorSpec, ValueSpec
 from webq8.site import DEFAULT_PYODIDE, PYODIDES, Site
 
 if TYPE_CHECKING:
@@ -284,8 +284,9 @@ class PageProgram:
         self.close()
 
 
-def _specs(pairs: Sequence[tuple[list[int], str]]) -> tuple[TensorSpec, ...]:
-    return tuple(TensorSpec(tuple(shape), dtype) for shape, dtype in pairs)
+def _specs(fields: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
+    """Of tensors and values, which travel as the fields that they have."""
+    return tuple(ValueSpec(**f) if "value" in f else TensorSpec(tuple(f["shape"]), f["dtype"]) for f in fields)
 
 
 async def _load(source: str | bytes, options: dict[str, Any], dropped: list[int]) -> tuple[Any, ...]:
@@ -299,8 +300,7 @@ async def _load(source: str | bytes, options: dict[str, Any], dropped: list[int]
     number = max(transport.kept, default=0) + 1
     transport.kept[number] = program
     methods = {
-        name: [[(list(tensor.shape), tensor.dtype) for tensor in specs] for specs in (method.inputs, method.outputs)]
-        for name, method in program.methods.items()
+        name: [[*map(vars, method.inputs)], [*map(vars, method.outputs)]] for name, method in program.methods.items()
     }
     return number, program.name, str(program.adapter) if program.adapter else None, methods
 

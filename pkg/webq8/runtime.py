@@ -149,6 +149,10 @@ class Program:
 
         return gpu.block(lambda: self(*inputs, method=method))
 
+    def check(self, *inputs: Any, method: str | None = None) -> None:
+        """Raises what a call with these arguments would raise because of them, without running."""
+        self._check(self._method(method), inputs)
+
     def profile(self, *inputs: Any, method: str | None = None, runs: int = 10) -> "Coroutine[Any, Any, Profile]":
         """Measures the GPU time of each dispatch of a method, with the arguments of a call: medians of `runs` runs.
 
@@ -460,8 +464,11 @@ def _read_here(source: Source) -> tuple[bytes | bytearray | memoryview, str]:
     raise InputError(f"source: a {type(source).__name__} is not a URL, path, bytes or binary file{hint}")
 
 
-def _name(path: str) -> str:
-    return path.split("?")[0].rstrip("/").rpartition("/")[2] or path or "program"
+def _name(url: str) -> str:
+    from urllib.parse import unquote  # pathlib brings it
+
+    path = url.split("#")[0].split("?")[0].rstrip("/")
+    return unquote(path.rpartition("/")[2]) or url or "program"
 
 
 async def _fetch(url: str, report: "_Monotonic") -> bytes:

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -71,6 +72,58 @@ def test_outputs_are_replaced_only_by_success(inputs: Path, tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.npz", "out.npz"]
 
 
+@pytest.fixture(params=["fifo", "folder", "link to a device"])
+def irregular(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Something that exists and is no regular file."""
+    path = tmp_path / "irregular"
+    if request.param == "fifo":
+        os.mkfifo(path)
+    elif request.param == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(os.devnull)
+    return path
+
+
+@pytest.mark.parametrize("option", ["--outputs", "--trace"])
+def test_what_is_no_regular_file_is_not_replaced(
+    option: str, irregular: Path, inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = irregular.lstat()
+    command = ("run", MODEL, "--inputs", inputs, "--outputs", tmp_path / "out.npz", "--device", "cpu")
+    assert run(*command, option, irregular) == 2
+    assert f"cannot write a file {irregular}: what lies there is no regular file" in reason(capsys)
+    assert irregular.lstat() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.npz", "irregular"]
+
+
+def test_outputs_through_a_link(inputs: Path, tmp_path: Path) -> None:
+    """The link stays, and what it links to is replaced."""
+    link, target = tmp_path / "link.npz", tmp_path / "target.npz"
+    link.symlink_to(target)
+    for _ in range(2):
+        assert run("run", MODEL, "--inputs", inputs, "--outputs", link, "--device", "cpu") == 0
+        assert link.is_symlink()
+        assert np.load(target).files == ["out0"]
+
+
+def test_no_file_of_the_command_is_written_over(
+    inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, outputs = tmp_path / "model.pte", tmp_path / "out.npz"
+    model.write_bytes(MODEL.read_bytes())
+    files = {path: path.read_bytes() for path in (model, inputs)}
+    for other, (name, path) in {
+        "MODEL": ("--outputs", model),
+        "--inputs": ("--outputs", inputs),
+        "--outputs": ("--trace", outputs),
+    }.items():
+        command = ("run", model, "--inputs", inputs, "--outputs", outputs, name, path)
+        assert run(*command) == 2
+        assert f"{name} would write over {other}: {path}" in reason(capsys)
+    assert {path: path.read_bytes() for path in files} == files
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -126,6 +179,18 @@ def test_bad_inputs(arrays: dict[str, Any], message: str, tmp_path: Path, capsys
     assert run("run", MODEL, "--inputs", tmp_path / "in.npz", "--outputs", outputs, "--device", "cpu") == 2
     assert message in reason(capsys)
     assert not outputs.exists()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"), [([X[:3]], "expected float32 [4, 16]"), ([X, X], "takes 1 inputs"), ([], "takes 1 inputs")]
+)
+def test_wrong_inputs_are_told_before_a_browser_starts(
+    arrays: list[Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "in.npz", **{f"in{i}": array for i, array in enumerate(arrays)})
+    command = ("run", MODEL, "--inputs", tmp_path / "in.npz", "--outputs", tmp_path / "out.npz", "--chrome", "absent")
+    assert run(*command) == 2
+    assert message in reason(capsys)
 
 
 @pytest.mark.parametrize("size", [0, 1, 30, 200])
@@ -209,3 +274,18 @@ def test_serve_until_stopped(number: signal.Signals) -> None:
         served.send_signal(number)
         assert served.wait(20) == 0
         assert served.stderr.read() == ""
+
+
+def test_cache_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A home folder that keeps nothing, as it is for service users and in containers."""
+    home = tmp_path / "home"
+    home.write_text("no folder")
+    for name in ("WEBQ8_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    assert run("setup") == 1
+    said = reason(capsys)
+    assert f"cannot keep files in {home / '.cache' / 'webq8'}" in said
+    assert "WEBQ8_CACHE" in said

@@ -148,7 +148,7 @@ async def wait_for_the_end():
 
 def test_gpu_process_crashes() -> None:
     """Chromium's own way of killing its GPU process, while a program runs over and over."""
-    with Browser() as browser, browser.page() as page:
+    with Browser(root=ROOT) as browser, browser.page() as page:
         page.call(start_running, URL, DIGIT)
         session = browser.wait(page.tab.context.browser.new_browser_cdp_session())
         browser.wait(session.send("Browser.crashGpuProcess"))
@@ -161,7 +161,7 @@ def test_gpu_process_crashes() -> None:
 def test_no_adapter() -> None:
     no_gpu = ["--disable-gpu", "--disable-software-rasterizer"]
     with (
-        Browser(extra_args=no_gpu) as browser,
+        Browser(extra_args=no_gpu, root=ROOT) as browser,
         browser.page() as page,
         pytest.raises(NoAdapter, match="gives no adapter"),
     ):

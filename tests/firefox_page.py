@@ -1,11 +1,9 @@
 """Firefox in the place of Chromium: a page whose Python answers calls as that of `webq8.host` does."""
 
-import inspect
 import json
 import queue
 import subprocess
 import time
-import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 import machine
 from webq8 import transport
 from webq8.errors import HostError
-from webq8.host import DEFAULT_PYODIDE, Site
+from webq8.host import DEFAULT_PYODIDE, Site, Thread, open_site, page_address, request
 
 START_SECONDS, CALL_SECONDS = 120, 300
 PREFERENCES = {
@@ -37,8 +35,8 @@ class FirefoxPage:
 
     def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Runs a module-level function in the page (see `webq8.host.PythonPage.call`)."""
-        request = {"source": inspect.getsource(function), "name": function.__name__, "args": args, "kwargs": kwargs}
-        self._desk.calls.put(transport.pack(request))
+        _, message = request(function, args, kwargs)
+        self._desk.calls.put(message)
         return transport.result(self._answer(CALL_SECONDS))
 
     def _answer(self, seconds: float) -> bytearray:
@@ -57,14 +55,13 @@ class FirefoxPage:
 
 
 @contextmanager
-def open_firefox(folder: Path, thread: str) -> Iterator[FirefoxPage]:
+def open_firefox(folder: Path, thread: Thread) -> Iterator[FirefoxPage]:
     preferences = [f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in PREFERENCES.items()]
     (folder / "user.js").write_text("".join(preferences))
     log = folder / "firefox.log"
-    with Site() as site, site.open_desk() as desk, log.open("wb") as output:
+    with open_site() as site, site.open_desk() as desk, log.open("wb") as output:
         site.add_runtime()
-        query = urllib.parse.urlencode({"pyodide": DEFAULT_PYODIDE, "thread": thread, "desk": desk.path})
-        address = f"{site.url}harness.html?{query}"
+        address = page_address(site, desk, DEFAULT_PYODIDE, thread)
         process = subprocess.Popen(
             [machine.need("firefox"), "--headless", "--no-remote", "--profile", str(folder), address],
             env=machine.environment(machine.need("lavapipe")) | {"HOME": str(folder)},

@@ -23,6 +23,7 @@ from webq8.chrome import Gpu, find_chrome, launch_options
 from webq8.errors import ClosedError, HostError, InputError, NoAdapter
 from webq8.paths import resource_dir
 from webq8.runtime import MethodSpec, TensorSpec, ValueSpec
+from webq8.server import Desk
 from webq8.site import DEFAULT_PYODIDE, PYODIDES, Site
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ __all__ = [
     "Site",
     "Thread",
     "find_chrome",
+    "open_site",
+    "page_address",
+    "request",
 ]
 
 Thread = Literal["worker", "main"]
@@ -52,6 +56,32 @@ ENTRIES: dict[str, Path | bytes] = {
     "/.webq8.html": resource_dir("web") / "harness.html",
     "/.webq8.js": f'import "{OURS}python_worker.js";\n'.encode(),
 }
+
+
+def open_site(root: Path | None = None) -> Site:
+    """The site that pages with Python come from, with the files below `root` beside it."""
+    site = Site(prefix=OURS, root=root)
+    for path, content in ENTRIES.items():
+        site.add(path, content)
+    return site
+
+
+def page_address(site: Site, desk: Desk, pyodide: str, thread: Thread) -> str:
+    """Where a browser finds a page whose Python answers the calls of a desk."""
+    query = urllib.parse.urlencode({"pyodide": pyodide, "thread": thread, "desk": desk.path})
+    return f"{site.url}.webq8.html?{query}"
+
+
+def request(function: Callable[..., Any] | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[str, bytes]:
+    """The name of a function, or of the `main` of source text, and the message that asks a page to call it."""
+    if isinstance(function, str):
+        source, name = textwrap.dedent(function), "main"
+        place = {}
+    else:
+        source, name = _source_of(function)
+        place = _place_of(function)
+    asked: transport.Request = {"source": source, "name": name, "args": list(args), "kwargs": dict(kwargs)}
+    return name, transport.pack(asked | place)
 
 
 class Browser:
@@ -82,9 +112,7 @@ class Browser:
         from playwright.async_api import async_playwright
 
         with ExitStack() as started:
-            self.site = started.enter_context(Site(prefix=OURS, root=self.root))
-            for path, content in ENTRIES.items():
-                self.site.add(path, content)
+            self.site = started.enter_context(open_site(self.root))
             self._loop = started.enter_context(_loop_in_thread())
             playwright = self._start(async_playwright().start()).result()
             started.callback(lambda: self._start(playwright.stop()).result())
@@ -134,8 +162,8 @@ class PythonPage:
             self._desk = opened.enter_context(browser.site.open_desk())
             self.tab = browser.wait(self._new_tab())
             opened.callback(lambda: browser.wait(self.tab.close()))
-            query = urllib.parse.urlencode({"pyodide": pyodide, "thread": thread, "desk": self._desk.path})
-            browser.wait(self.tab.goto(f"{browser.site.url}.webq8.html?{query}", timeout=timeout * 1000))
+            address = page_address(browser.site, self._desk, pyodide, thread)
+            browser.wait(self.tab.goto(address, timeout=timeout * 1000))
             self._await_answer(f"start Pyodide {pyodide}")
             self._started = True
             self._ending = opened.pop_all()
@@ -150,12 +178,7 @@ class PythonPage:
         raised here as they were there.
         """
         __tracebackhide__ = True  # pytest shows the caller
-        if isinstance(function, str):
-            source, name, file, line = textwrap.dedent(function), "main", "<main in the page>", 1
-        else:
-            (source, name), (file, line) = _source_of(function), _place_of(function)
-        request: transport.Request = {"source": source, "name": name, "file": file, "line": line}
-        message = transport.pack(request | {"args": list(args), "kwargs": kwargs})
+        name, message = request(function, args, kwargs)
         with self._turn:
             if not self.alive:
                 raise HostError(f"the page can no longer be used: {self._failure}")
@@ -366,8 +389,9 @@ def _source_of(function: Callable[..., Any]) -> tuple[str, str]:
     return "".join(source.splitlines(keepends=True)[first.lineno - 1 :]), function.__name__
 
 
-def _place_of(function: Callable[..., Any]) -> tuple[str, int]:
+def _place_of(function: Callable[..., Any]) -> dict[str, Any]:
     """The function's file, and the line there that `_source_of` begins with."""
     function = inspect.unwrap(function)
     lines, first = inspect.getsourcelines(function)
-    return inspect.getfile(function), first + len(lines) - len(_source_of(function)[0].splitlines())
+    skipped = len(lines) - len(_source_of(function)[0].splitlines())
+    return {"file": inspect.getfile(function), "line": first + skipped}

@@ -20,7 +20,7 @@ from webq8.dtypes import as_buffer
 
 __all__ = ["MAX_BYTES", "Request", "answer", "kept", "pack", "result", "unpack"]
 
-Request = dict[str, Any]  # source, name, file, line, args, kwargs
+Request = dict[str, Any]  # source, name, args, kwargs; file and line of the source, where it has them
 
 kept: dict[int, Any] = {}  # what functions of the page leave there for later calls
 
@@ -107,10 +107,11 @@ def result(message: bytes | bytearray | memoryview) -> Any:
     return reply["value"]
 
 
-def _function(source: str, name: str, file: str, line: int, **_: Any) -> Any:
+def _function(source: str, name: str, file: str = "", line: int = 1, **_: Any) -> Any:
     """The function, which in tracebacks stands where the caller has it."""
     import webq8
 
+    file = file or f"<{name} in the page>"
     text = "\n" * (line - 1) + source
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": "page", "webq8": webq8}

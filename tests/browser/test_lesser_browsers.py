@@ -9,7 +9,7 @@ from webq8.errors import DeviceError, NoAdapter, ShaderError
 from webq8.host import PythonPage
 
 ROOT = Path(__file__).parents[2]
-URL = "models/classifier.pte"
+URL = "web/models/classifier.pte"
 DIGIT = (np.load(ROOT / "web" / "models" / "digits.npz")["images"][0] / 16).astype(np.float32).reshape(1, 64)
 LOGITS = np.load(ROOT / "tests" / "data" / "digits_golden.npz")["logits"][:1]
 
@@ -135,7 +135,7 @@ async def without_webgpu():
     assert js.Reflect.deleteProperty(js.WorkerNavigator.prototype, "gpu")
     gpu._device = None
     try:
-        await webq8.load("models/classifier.pte")
+        await webq8.load("web/models/classifier.pte")
     finally:
         js.Object.defineProperty(js.WorkerNavigator.prototype, "gpu", original)
 

@@ -9,7 +9,7 @@ from webq8.errors import DeviceLost
 from webq8.host import PythonPage
 
 ROOT = Path(__file__).parents[2]
-URL = "models/classifier.pte"
+URL = "web/models/classifier.pte"
 DIGIT = (np.load(ROOT / "web" / "models" / "digits.npz")["images"][0] / 16).astype(np.float32).reshape(1, 64)
 LOGITS = np.load(ROOT / "tests" / "data" / "digits_golden.npz")["logits"][:1]
 WEIGHTS = np.random.default_rng(0).integers(-9, 9, (20, 5, 8)).astype(np.int8)

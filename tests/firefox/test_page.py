@@ -10,7 +10,7 @@ async def read_first_digit():
     import js
 
     frame = js.document.createElement("iframe")
-    frame.src = "index.html"
+    frame.src = "/.webq8/index.html"
     js.document.body.append(frame)
     for _ in range(1200):
         await asyncio.sleep(0.1)

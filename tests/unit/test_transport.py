@@ -161,6 +161,13 @@ def test_exception_tells_where_in_the_page() -> None:
     assert "line 2, in main\n    raise webq8.errors.NoAdapter" in caught.value.__notes__[0]
 
 
+def test_an_answer_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "MAX_BYTES", 1000)
+    assert call("def main(): return bytes(500)") == bytes(500)
+    with pytest.raises(errors.LimitError, match=r"what main returned takes [\d,]+ bytes of 1,000"):
+        call("def main(): return bytes(1000)")
+
+
 @pytest.mark.parametrize(
     "source",
     [

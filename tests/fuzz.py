@@ -9,6 +9,7 @@ import random
 import struct
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
@@ -189,9 +190,10 @@ class Watched(NamedTuple):
     reason: str
 
 
-def watched(seed: str, number: int, data: bytes) -> Watched:
-    """Checks a file, its time and its memory: where the most that the process ever had does not grow, it took less."""
-    base, began, outcome, reason = peak(), time.process_time(), "", ""
+def watched(seed: str, number: int, data: bytes, base: int | None = None) -> Watched:
+    """Checks a file, its time and its memory, beyond a peak of `base` bytes that the process had before."""
+    base = peak() if base is None else base
+    began, outcome, reason = time.process_time(), "", ""
     try:
         outcome = check(data)
     except Exception as e:
@@ -204,12 +206,19 @@ def watched(seed: str, number: int, data: bytes) -> Watched:
     return Watched(seed, number, outcome, reason)
 
 
+def damage(sound: Sequence[Seed], number: int) -> tuple[str, bytes]:
+    """The damage of a number, and the sound file that it is of: each in turn."""
+    seed = sound[number % len(sound)]
+    return seed.path.name, seed.damaged(number)
+
+
 def main(numbers: range) -> int:
-    """Damages of these numbers, of each the next seed's in turn; prints what fails and a count of what came of them."""
+    """Damages of these numbers; prints what fails and a count of what came of them."""
     sound, failed, counts = seeds(), 0, Counter[str]()
+    base = peak()
     for number in numbers:
-        seed = sound[number % len(sound)]
-        result = watched(seed.path.name, number, seed.damaged(number))
+        name, data = damage(sound, number)
+        result = watched(name, number, data, base)
         counts[result.outcome or "sound"] += 1
         if result.reason:
             failed += 1

@@ -1,15 +1,21 @@
-"""Many random graphs on the GPU against the reference: every failing seed with a line that reproduces it.
+"""What takes too long for every day: random graphs on the GPU against the reference, and damaged files.
 
-make soak                 # 5,000 seeds
-python tests/soak.py --seed 17      # one of them, its graph printed
+make soak                                   # 5,000 graphs and 1,000,000 files
+python tests/soak.py graphs --seed 17       # one of them, its graph printed
+python tests/soak.py files --seed 17        # one of them, written to damaged.pte
+
+Every failing seed comes with a line that reproduces it.
 """
 
 import argparse
+import multiprocessing
+import os
 import sys
 from pathlib import Path
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parent / "browser")]
 
+import fuzz
 from random_graphs import random_graph
 from test_differential import check_seed
 from webq8.host import Browser
@@ -26,17 +32,10 @@ def show(graph: Graph) -> None:
     print("outputs:", ", ".join(map(text, graph.outputs)))
 
 
-def main() -> int:
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--seed", type=int, help="only this one")
-    ask.add_argument("--count", type=int, default=5000)
-    ask.add_argument("--gpu", default="swiftshader", choices=("swiftshader", "hardware"))
-    args = ask.parse_args()
-    if args.seed is not None:
-        show(random_graph(args.seed)[0])
-    seeds = range(args.count) if args.seed is None else [args.seed]
+def graphs(seeds: range, gpu: str) -> int:
+    """How many fail."""
     failed = 0
-    with Browser(gpu=args.gpu) as browser, browser.page(timeout=600) as page:
+    with Browser(gpu=gpu) as browser, browser.page(timeout=600) as page:
         print(f"adapter: {page.check_adapter()}")
         for seed in seeds:
             try:
@@ -44,10 +43,43 @@ def main() -> int:
             except Exception as e:
                 failed += 1
                 print(f"seed {seed} failed: {str(e).strip().splitlines()[0]}")
-                print(f"  .venv/bin/python tests/soak.py --seed {seed}")
+                print(f"  .venv/bin/python tests/soak.py graphs --seed {seed}")
             if seed % 250 == 249:
                 print(f"{seed + 1} seeds, {failed} failed")
     print(f"{len(seeds) - failed} passed, {failed} failed")
+    return failed
+
+
+def files(seeds: range) -> int:
+    """How many of as many processes as there are processors had one that fails."""
+    processes = os.cpu_count() or 1
+    parts = [range(seeds.start + i, seeds.stop, processes) for i in range(processes)]
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        return sum(pool.map(fuzz.main, parts))
+
+
+def main() -> int:
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("kind", nargs="?", choices=("graphs", "files"), help="only these")
+    ask.add_argument("--seed", type=int, help="only this one")
+    ask.add_argument("--count", type=int, help="how many (5,000 graphs, 1,000,000 files)")
+    ask.add_argument("--gpu", default="swiftshader", choices=("swiftshader", "hardware"))
+    args = ask.parse_args()
+    if args.seed is not None and args.kind is None:
+        ask.error("--seed is of graphs or of files: say which")
+
+    def seeds(count: int) -> range:
+        return range(args.count or count) if args.seed is None else range(args.seed, args.seed + 1)
+
+    failed = 0
+    if args.kind != "files":
+        if args.seed is not None:
+            show(random_graph(args.seed)[0])
+        failed += graphs(seeds(5_000), args.gpu)
+    if args.kind != "graphs":
+        if args.seed is not None:
+            Path("damaged.pte").write_bytes(fuzz.damage(fuzz.seeds(), args.seed)[1])
+        failed += files(seeds(1_000_000))
     return 1 if failed else 0
 
 

@@ -29,6 +29,7 @@ DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
 TABLE = "webq8.table.default"
 MAX_POOL = "webq8.max_pool2d_int8.default"
 CAT_CHANNELS = "webq8.cat_channels_int8.default"
+_MOST_CLAMPS = 16  # in a row that become one table
 
 
 def optimize(graph: Graph, names: Collection[str] | None = None) -> Graph:
@@ -275,15 +276,26 @@ class _Editor:
         for n in self._results.pop(old, ()):
             self._outputs[n] = new
             self._results.setdefault(new, []).append(n)
-        for call in {id(c): c for c in self._readers.get(old, {}).values()}.values():
-            args = []
-            for i in call.args[:-1]:
-                value = self.values[i]
-                if isinstance(value, ListRef) and old in value.ids:
-                    args.append(self.add(ListRef(tuple(new if j == old else j for j in value.ids))))
-                else:
-                    args.append(new if i == old else i)
+        readers = self._readers.get(old, {})
+        for (key, n), call in list(readers.items()):
+            if (place := self._in_list(call, n)) is not None:
+                i, k = place
+                ids = _flat(self.values[i], i)
+                self.values[i] = ListRef((*ids[:k], new, *ids[k + 1 :]))
+                del readers[key, n]
+                self._readers.setdefault(new, {})[key, n] = call
+        for call in {key: c for (key, _), c in readers.items()}.values():
+            args = (new if i == old else i for i in call.args[:-1])
             self.replace(call, call._replace(args=(*args, *call.args[-1:])))
+
+    def _in_list(self, call: Call, n: int) -> tuple[int, int] | None:
+        """The list, and the place in it, of the n-th that a call reads; None for an argument of its own."""
+        for i in call.args[:-1]:
+            count = len(_flat(self.values[i], i))
+            if n < count:
+                return (i, n) if isinstance(self.values[i], ListRef) else None
+            n -= count
+        raise AssertionError("a call has what it reads")
 
 
 def _quantizes(editor: _Editor, call: Call) -> bool:
@@ -323,7 +335,9 @@ def _table_of(editor: _Editor, call: Call) -> tuple[int, bytes] | None:
         return None
     low, high = UNBOUNDED
     before = editor.producer(call.args[0])
-    while before is not None and (clamp := _exact_clamp(editor, before)) is not None:
+    for _ in range(_MOST_CLAMPS):
+        if before is None or (clamp := _exact_clamp(editor, before)) is None:
+            break
         low, high = (min(max(v, low), high) for v in clamp)  # what follows bounds the bounds
         before = editor.producer(before.args[0])
     if before is None or not _dequantizes(editor, before):

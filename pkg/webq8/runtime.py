@@ -29,6 +29,7 @@ __all__ = ["MethodSpec", "Program", "Source", "TensorSpec", "ValueSpec", "compil
 T = TypeVar("T")
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | io.IOBase | Any  # Any: a value of JavaScript
 Progress = Callable[[float, str], None]
+_MOST_REASONS = 4  # why methods cannot run, in a message
 _PATIENCE = 60.0  # seconds in which a server must say something
 _READ = 0.5  # the part of the progress that reading the file takes; the rest is shaders
 
@@ -225,7 +226,10 @@ class Program:
 
         specs = self.methods[method].inputs
         arrays = [to_array(b, s.shape, s.dtype) for b, s in zip(buffers, specs, strict=True)]
-        return self._returned(method, run_graph(self._parsed.methods[method].graph, arrays))
+        try:
+            return self._returned(method, run_graph(self._parsed.methods[method].graph, arrays))
+        except MemoryError:
+            raise LimitError(f"{self.name}: there is not enough memory to run {method}") from None
 
 
 def _copies(buffers: Sequence[memoryview]) -> list[memoryview]:
@@ -315,7 +319,7 @@ async def compile_program(
             graphs[n] = graph
         except (Unsupported, LimitError) as e:
             refused[n] = e
-    _check_some(graphs, refused)
+    _check_some(name, graphs, refused)
     parsed = Parsed({n: Method(n, graphs.get(n, method.graph)) for n, method in parsed.methods.items()})
     clock.lap("check")
     if device == "cpu":
@@ -337,7 +341,7 @@ async def compile_program(
     owner = await gpu.device()
     clock.lap("device")
     planned = _planned(rewritten, owner.limits, name, budget, refused)
-    _check_some(graphs.keys() - refused.keys(), refused)
+    _check_some(name, graphs.keys() - refused.keys(), refused)
     clock.lap("plan")
 
     def on_shader(done: int, total: int) -> None:
@@ -353,11 +357,14 @@ async def compile_program(
     return program
 
 
-def _check_some(methods: Collection[str], refused: Mapping[str, Webq8Error]) -> None:
-    """Raises what is wrong with all methods where none can run."""
-    if not methods:
-        first = next(iter(refused.values()))
-        raise type(first)("\n".join(map(str, refused.values())))
+def _check_some(name: str, methods: Collection[str], refused: Mapping[str, Webq8Error]) -> None:
+    """Raises what is wrong with all methods where none can run; what they have in common is said once."""
+    if methods:
+        return
+    reasons = {str(e).removeprefix(f"{name}, method {shown(n)}: "): str(e) for n, e in refused.items()}
+    lines = [f"{name}: {next(iter(reasons)).removeprefix(f'{name}: ')}"] if len(reasons) == 1 else [*reasons.values()]
+    more = [f"… and {len(lines) - _MOST_REASONS} more"] * (len(lines) > _MOST_REASONS)
+    raise type(next(iter(refused.values())))("\n".join(lines[:_MOST_REASONS] + more))
 
 
 def _planned(

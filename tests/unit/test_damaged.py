@@ -7,7 +7,10 @@ from pathlib import Path
 
 import fuzz
 import pytest
+import webq8
 from pte_writer import Pte, one_call
+from webq8.errors import LimitError, Unsupported
+from webq8.runtime import drive
 
 CASES = 20_000
 PROCESSES = 2
@@ -137,3 +140,27 @@ def test_little_that_stands_for_much(name: str) -> None:
     allowed = {"margins that are cut off": "", "a shuffle of nothing": "", "a long name": "Unsupported"}
     expected = [allowed[name]] if name in allowed else ["FormatError", "LimitError"]
     assert any(f"outcome='{kind}'".encode() in done.stdout for kind in expected), done.stdout
+
+
+def test_methods_that_have_one_reason_say_it_once() -> None:
+    p = Pte()
+    methods = [p.method([p.tensor([1], "float16")], [], [0], [0], f"method{i}") for i in range(9)]
+    with pytest.raises(Unsupported, match=r"^program: float16 is not supported: [^\n]*$"):
+        drive(webq8.load(p.file(*methods), device="cpu"))
+
+
+def test_methods_with_many_reasons_name_a_few() -> None:
+    p = Pte()
+    calls = [[(f"aten::nothing{i}.out", [0, 1, 1])] for i in range(9)]
+    methods = [p.method([p.tensor([1])] * 2, call, [0], [1], f"method{i}") for i, call in enumerate(calls)]
+    with pytest.raises(Unsupported) as caught:
+        drive(webq8.load(p.file(*methods), device="cpu"))
+    assert str(caught.value).splitlines()[3:] == [
+        "program, method 'method3': instruction 0: aten::nothing3.out: no such op in webq8",
+        "… and 5 more",
+    ]
+
+
+def test_the_reference_takes_no_tensor_larger_than_memory() -> None:
+    with pytest.raises(LimitError, match=r"needs 800,000,000 bytes; device=\"cpu\" allows 536,870,912"):
+        drive(webq8.load(_full(200_000_000), device="cpu"))

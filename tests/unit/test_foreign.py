@@ -88,6 +88,11 @@ def test_the_lines_that_are_named_work() -> None:
         assert check_method(method, "made").calls
 
 
+def test_the_readme_has_the_same_lines() -> None:
+    lines = "\n".join(line.strip() for line in foreign.EXPORT.splitlines())
+    assert lines in (EXPORT.parents[1] / "README.md").read_text("utf-8")
+
+
 @pytest.mark.parametrize("backend", ["XnnpackBackend", "QnnBackend", "CoreMLBackend", "\x1b[31mred"])
 def test_other_backends(backend: str) -> None:
     """Many delegates, one sentence, and the lines."""

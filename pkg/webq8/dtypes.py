@@ -42,6 +42,7 @@ ITEMSIZE = {
 _DTYPES = {code: name for name, code in FORMAT.items()}
 _SIZED = {"l": "int", "L": "uint", "n": "int", "N": "uint"}  # C's integers whose size differs between platforms
 _WORDS = {2: "H", 4: "I", 8: "Q"}  # of a size, whose bytes can be swapped
+_BY_SIZE = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 def numel(shape: tuple[int, ...]) -> int:
@@ -84,7 +85,8 @@ def row_major(data: memoryview, shape: tuple[int, ...], order: Sequence[int], dt
     x_steps, y_steps = steps(varying), steps(sorted(varying))
     longest = max(varying, key=shape.__getitem__)  # by slices, the others place by place
     others = [d for d in varying if d != longest]
-    x, y = cast(data, dtype), cast(memoryview(bytearray(data)), dtype)
+    # by size: not every Python casts to float16
+    x, y = (cast(m, _BY_SIZE[ITEMSIZE[dtype]]) for m in (data, memoryview(bytearray(data))))
 
     def run(at: tuple[int, ...], of: dict[int, int]) -> slice:
         start = sum(n * of[d] for n, d in zip(at, others, strict=True))

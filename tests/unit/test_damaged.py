@@ -14,7 +14,7 @@ from webq8.runtime import drive
 
 CASES = 20_000
 PROCESSES = 2
-DAMAGED = sorted((fuzz.ROOT / "tests" / "data" / "damaged").glob("*.pte"))
+DAMAGED = sorted((fuzz.ROOT / "tests" / "data" / "damaged").glob("*.bin"))
 
 
 def test_thousands_of_damages() -> None:

@@ -161,14 +161,17 @@ async def _request() -> "Device":
             "this browser has no WebGPU here; use Chrome or Edge 127 or newer, Safari 26 or Firefox 141, "
             "and a page served over https or from localhost"
         )
-    asked = _object({"powerPreference": "high-performance"})
-    adapter = await _answered(gpu.requestAdapter, asked, "an adapter", NoAdapter)
+    asked = {"powerPreference": "high-performance"}
+    adapter = await _answered(gpu.requestAdapter, _object(asked), "an adapter", NoAdapter)
+    if not adapter:  # older GPUs, whose drivers lack what WebGPU's core takes
+        asked["featureLevel"] = "compatibility"
+        adapter = await _answered(gpu.requestAdapter, _object(asked), "an adapter", NoAdapter)
     if not adapter:
         raise NoAdapter(f"the browser has WebGPU but gives no adapter: {_HELP}")
     required = {name: getattr(adapter.limits, name) for name in _LIMITS.values()}
     features = [name for name in _FEATURES if adapter.features.has(name)]
-    asked = _object({"requiredLimits": required, "requiredFeatures": features})
-    raw = await _answered(adapter.requestDevice, asked, "a device", DeviceError)
+    wanted = _object({"requiredLimits": required, "requiredFeatures": features})
+    raw = await _answered(adapter.requestDevice, wanted, "a device", DeviceError)
     return Device(raw, Adapter(getattr(adapter, "info", None)))
 
 

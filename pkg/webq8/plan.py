@@ -29,7 +29,7 @@ from webq8.ir import (
 )
 from webq8.layout import LayoutName, default_layout, layout, nbytes
 from webq8.memory import ALIGNMENT, Span, largest_sum, share
-from webq8.rewrite import drop_dead_calls, reads, writes
+from webq8.rewrite import average_on_int8, drop_dead_calls, reads, writes
 from webq8.submits import submit_ends
 
 __all__ = ["check_method", "fold_grid", "plan_program"]
@@ -70,7 +70,7 @@ def find_problems(method: Method, budget: Budget) -> tuple[Graph, list[Problem]]
     graph = method.graph._replace(values=tuple(values), calls=tuple(calls))
     # calls left out above would only make this complain about what they should have computed
     problems = problems or _data_flow_problems(graph)
-    return (graph if problems else drop_dead_calls(graph)), problems
+    return (graph if problems else drop_dead_calls(average_on_int8(graph))), problems
 
 
 def _weight(spec: Op, given: Sequence[Given]) -> tuple[int, int]:

@@ -1,21 +1,25 @@
 """Graph to graph, between checking and planning: what makes a program faster. Each rewrite is a small function that
-leaves every output's bytes as they were; the names in OPTIMIZATIONS can be switched off one by one.
+leaves every output's bytes as they were; the names in OPTIMIZATIONS can be switched off one by one. `average_on_int8`
+alone is no option, since it says what a mean of int8 is: checking applies it, for the reference as well.
 
 Rewrites trust their graphs: `plan.check_method` has found every call to be as its op declares it.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
-from webq8.dtypes import cast
+from webq8.dtypes import cast, numel
 from webq8.handlers.int8 import IDENTITY, RELU, UNBOUNDED, Clamp, requantizing_table
-from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT, f32
+from webq8.handlers.pool import KERNEL
+from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT, Int, arguments, bind, f32
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
 
 __all__ = [
     "MOVING_OPS",
     "OPTIMIZATIONS",
+    "average_on_int8",
     "drop_dead_calls",
     "has_constant_calls",
     "optimize",
@@ -29,7 +33,19 @@ DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
 TABLE = "webq8.table.default"
 MAX_POOL = "webq8.max_pool2d_int8.default"
 CAT_CHANNELS = "webq8.cat_channels_int8.default"
-_MOST_CLAMPS = 16  # in a row that become one table
+_MOST_CLAMPS = 16  # or other functions in a row that become one table
+# float32 means, by the middle of their names, and what each is on int8
+AVERAGES = {
+    "mean": "webq8.mean_int8.default",
+    "avg_pool2d": "webq8.avg_pool2d_int8.default",
+    "adaptive_avg_pool2d": "webq8.adaptive_avg_pool2d_int8.default",
+    "_adaptive_avg_pool2d": "webq8.adaptive_avg_pool2d_int8.default",
+}
+_ZERO_POINT = Int()  # those beyond int8 as well
+_LONGEST_PATH = 16  # moves and means that a quantize is led back over
+
+Grid = tuple[float, int]  # the scale and zero point of dequantized int8 values
+Function = Callable[[float], float]
 
 
 def optimize(graph: Graph, names: Collection[str] | None = None) -> Graph:
@@ -86,6 +102,170 @@ def drop_dead_calls(graph: Graph) -> Graph:
             kept.append(call)
             needed |= reads(graph, call)
     return graph._replace(calls=tuple(reversed(kept)))
+
+
+def average_on_int8(graph: Graph) -> Graph:
+    """dequantize → mean or average → quantize: a sum of int8, scaled once. Float32 sums differ between devices, and by
+    a quantum where a mean is a tie; these do not. So the reference runs what this makes as well.
+
+    Moves and bounds may lie in between. A mean's input is quantized again as it was, which changes nothing, and its
+    result dequantized for what follows; optimizing takes away what is the identity.
+    """
+    if not any(short_name(call) in AVERAGES for call in graph.calls):
+        return graph
+    editor = _Editor(spell_out_quantization(graph))
+    grids: dict[int, Grid] = {}  # of float32 tensors whose values are dequantized int8
+    functions: dict[int, tuple[int, tuple[Function, ...]]] = {}  # those of elements of such tensors, one after another
+    made: dict[int, tuple[int, Call]] = {}  # tensors that are averages of such, or moved from averages: place and call
+    for place, call in enumerate(editor.each()):
+        outs = _ids(editor.values, call.args[-1:])
+        if _dequantizes(editor, call):
+            scale, zero_point = (editor.values[i] for i in call.args[1:3])
+            grids[outs[0]] = SCALE.convert(scale), _ZERO_POINT.convert(zero_point)
+        elif _quantizes(editor, call):
+            _quantize_averages(editor, call, grids, functions, made)
+        elif short_name(call) in AVERAGES:
+            if call.args[0] in grids or call.args[0] in functions:
+                made[outs[0]] = place, call
+        elif function := _function(editor, call):
+            x, before = functions.get(call.args[0], (call.args[0], ()))
+            if x in grids and not before and _stays_on(grids[x], function):
+                grids[outs[0]] = grids[x]
+            elif x in grids and len(before) < _MOST_CLAMPS:
+                functions[outs[0]] = x, (*before, function)
+            if call.args[0] in made and _exact_clamp(editor, call):
+                made[outs[0]] = place, call
+        elif _keeps_values(editor, call):
+            inputs = [*_float_inputs(editor, call)]
+            found = {grids.get(i) for i in inputs}
+            if len(found) == 1 and (grid := found.pop()):
+                grids |= dict.fromkeys(outs, grid)
+            if not made.keys().isdisjoint(inputs):
+                made |= dict.fromkeys(outs, (place, call))
+    return editor.graph()
+
+
+def _function(editor: "_Editor", call: Call) -> Function | None:
+    """What a call does to each element, if double arithmetic gives the same on every device."""
+    if short_name(call) == "hardswish":
+        return lambda v: v * min(max(v + 3, 0.0), 6.0) / 6
+    if short_name(call) == "hardsigmoid":
+        return lambda v: min(max(v + 3, 0.0), 6.0) / 6
+    if clamp := _exact_clamp(editor, call):
+        low, high = clamp
+        return lambda v: min(max(v, low), high)
+    return None
+
+
+def _dequantized(grid: Grid) -> list[float]:
+    """The values of all int8."""
+    return [f32((x - grid[1]) * f32(grid[0])) for x in range(-128, 128)]
+
+
+def _stays_on(grid: Grid, function: Function) -> bool:
+    """Whether a function of dequantized int8 gives dequantized int8."""
+    values = _dequantized(grid)
+    return {*map(function, values)} <= {*values}
+
+
+def _quantize_averages(
+    editor: "_Editor",
+    quantize: Call,
+    grids: Mapping[int, Grid],
+    functions: Mapping[int, tuple[int, tuple[Function, ...]]],
+    made: Mapping[int, tuple[int, Call]],
+) -> None:
+    """Has a quantize read copies of the moves that lead from averages to it, with the averages on int8."""
+    path, waiting = dict[int, tuple[int, Call]](), [quantize.args[0]]
+    while waiting and len(path) <= _LONGEST_PATH:
+        i = waiting.pop()
+        if i in made and i not in path:
+            path[i] = made[i]
+            waiting += _float_inputs(editor, made[i][1])
+    if waiting:
+        return
+    new: dict[int, int] = {}
+    for _, call in sorted({place: (place, call) for place, call in path.values()}.values(), key=itemgetter(0)):
+        if short_name(call) in AVERAGES:
+            x, applied = functions.get(call.args[0], (call.args[0], ()))
+            result = _averaged(editor, quantize, call, x, grids[x], applied)
+            new |= {} if result is None else {call.args[-1]: result}
+        elif not new.keys().isdisjoint(_float_inputs(editor, call)):
+            new |= _copied(editor, quantize, call, new)
+    if quantize.args[0] in new:
+        editor.replace(quantize, quantize._replace(args=(new[quantize.args[0]], *quantize.args[1:])))
+
+
+def _averaged(
+    editor: "_Editor", quantize: Call, average: Call, x: int, grid: Grid, functions: Sequence[Function]
+) -> int | None:
+    """The id of a mean on int8, dequantized, just before the quantize that lends its scale; None where none can be."""
+    node, kind = average.node, short_name(average)
+    shape, out = editor.shape(x), editor.shape(average.args[-1])
+    y_scale, y_zero_point = quantize.args[1:3]
+    options = average.args[1:3] if kind == "mean" else average.args[1:-1]
+    alone = kind != "mean" and len(shape) == 3  # a map without a batch
+    scale, zero_point, low, high, none = map(editor.add, (*grid, -128, 127, None))
+    unit, no_offset, table = scale, zero_point, none
+    if functions:
+        values = _dequantized(grid)
+        for function in functions:
+            values = [*map(function, values)]
+        if not all(map(math.isfinite, values)):
+            return None
+        fine, entries = _whole_numbers(values, _terms(editor, average))
+        unit, no_offset, table = editor.add(fine), editor.add(0), editor.add(entries)
+    calls = list[Call]()
+
+    def made(op: str, args: Sequence[int], shape: tuple[int, ...], dtype: str = "int8") -> int:
+        calls.append(Call(op, (*args, editor.add(Tensor(shape, dtype))), node))
+        return calls[-1].args[-1]
+
+    def viewed(i: int, shape: tuple[int, ...]) -> int:
+        return made("aten.view_copy.default", (i, editor.add(shape)), shape)
+
+    y = made(QUANTIZE, (x, scale, zero_point, low, high, none), shape)
+    y = viewed(y, (1, *shape)) if alone else y
+    y = made(AVERAGES[kind], (y, unit, no_offset, *options, y_scale, y_zero_point, table), (1, *out) if alone else out)
+    if bind(REGISTRY[AVERAGES[kind]], arguments(editor.values, calls[-1].args), node)[0] is None:
+        return None
+    y = viewed(y, out) if alone else y
+    y = made(DEQUANTIZE, (y, y_scale, y_zero_point, low, high, none, none), out, "float32")
+    for call in calls:
+        editor.insert(quantize, call)
+    return y
+
+
+def _terms(editor: "_Editor", average: Call) -> int:
+    """How many elements one of a call's means is of, at most."""
+    shape = editor.shape(average.args[0])
+    if short_name(average) == "mean":
+        return numel(shape) // max(1, numel(editor.shape(average.args[-1])))
+    if short_name(average) == "avg_pool2d":
+        return numel(KERNEL.convert(editor.values[average.args[1]]) or ())
+    return numel(shape[-2:])
+
+
+def _whole_numbers(values: Sequence[float], terms: int) -> tuple[float, tuple[int, ...]]:
+    """Values as whole numbers of a unit, so fine as sums of so many terms in int32 allow."""
+    largest = max(map(abs, values)) or 1.0
+    unit = largest / (2**30 // max(1, terms) or 1)
+    return unit, tuple(round(v / unit) for v in values)
+
+
+def _copied(editor: "_Editor", quantize: Call, call: Call, new: Mapping[int, int]) -> dict[int, int]:
+    """What a copy of a call, just before a quantize, computes of new values; by the ids of what the call computes."""
+    outs = {i: editor.add(editor.values[i]) for i in _ids(editor.values, call.args[-1:])}
+    renamed = outs | {**new}
+
+    def copy(i: int) -> int:
+        value = editor.values[i]
+        if isinstance(value, ListRef):
+            return editor.add(ListRef(tuple(renamed.get(j, j) for j in value.ids)))
+        return renamed.get(i, i)
+
+    editor.insert(quantize, call._replace(args=tuple(map(copy, call.args))))
+    return outs
 
 
 def quantize_early(graph: Graph) -> Graph:
@@ -374,14 +554,16 @@ def short_name(call: Call) -> str:
 
 
 def _moves(editor: _Editor, call: Call, result: int) -> bool:
-    """Whether `result`, used once, comes from an op that can as well run on int8."""
-    if editor.uses(result) != 1:
-        return False
-    if short_name(call) in _POOLING:
-        others = set(_ids(editor.values, call.args[-1:])) - {result}
-        return not any(map(editor.uses, others)) and len(editor.shape(call.args[0])) == 4
-    if short_name(call) == "pixel_shuffle" and len(editor.shape(call.args[0])) != 4:
-        return False
+    """Whether `result`, used once, is all that is used of an op that can as well run on int8."""
+    others = set(_ids(editor.values, call.args[-1:])) - {result}
+    unused = short_name(call) not in _POOLING or not any(map(editor.uses, others))
+    return editor.uses(result) == 1 and unused and _keeps_values(editor, call)
+
+
+def _keeps_values(editor: _Editor, call: Call) -> bool:
+    """Whether an op moves values or keeps the largest, so that it can as well run on int8."""
+    if short_name(call) in _POOLING or short_name(call) == "pixel_shuffle":
+        return len(editor.shape(call.args[0])) == 4
     return short_name(call) in MOVING_OPS and call.op.startswith("aten")
 
 

@@ -25,7 +25,17 @@ _CODES = {"u32": "I", "i32": "i", "f32": "f"}
 _RANGES = {"I": (0, 2**32 - 1), "i": (-(2**31), 2**31 - 1), "f": (-(2.0**128), 2.0**128)}
 _USES = re.compile(r"^// uses (\w+)\n", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^(?:enable|requires|diagnostic\().*\n", re.MULTILINE)
-_SHARED = ("prelude", "dot4_packed", "dot4_plain", "gemm_io", "gemm_groups", "indices", "quotient", "channels")
+_SHARED = (
+    "average",
+    "prelude",
+    "dot4_packed",
+    "dot4_plain",
+    "gemm_io",
+    "gemm_groups",
+    "indices",
+    "quotient",
+    "channels",
+)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 A row is an op, a name, and its arguments in the order of the schema.
 """
 
+from cases.average import AVERAGE_CASES
 from cases.common import Case
 from cases.conv_float import CONV_FLOAT_CASES
 from cases.elementwise import ELEMENTWISE_CASES, ELEMENTWISE_OVERLOAD_CASES
@@ -23,6 +24,7 @@ __all__ = ["CASES", "INT8_CASES", "OVERLOAD_CASES", "Case"]
 CASES = [
     *INT8_CASES,
     *QUANT_CASES,
+    *AVERAGE_CASES,
     *CONV_FLOAT_CASES,
     *MATMUL_CASES,
     *NORM_CASES,

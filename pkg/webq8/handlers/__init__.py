@@ -1,6 +1,7 @@
 """One module a family of ops; importing them fills the registry."""
 
 from webq8.handlers import (
+    average,
     conv,
     conv_float,
     elementwise,
@@ -21,6 +22,7 @@ from webq8.handlers.registry import REGISTRY
 
 __all__ = [
     "REGISTRY",
+    "average",
     "conv",
     "conv_float",
     "elementwise",

@@ -19,7 +19,7 @@ from webq8.handlers.registry import (
 )
 from webq8.ir import Dispatch
 
-__all__ = ["DILATION", "KERNEL", "PADDING", "STRIDE", "pooled"]
+__all__ = ["COUNT", "DILATION", "KERNEL", "PADDING", "STRIDE", "adaptive_sizes", "check_divisor", "pooled"]
 
 
 KERNEL = Pair(1)
@@ -118,10 +118,10 @@ def max_pool2d_with_indices(a: Args) -> Iterator[Dispatch]:
     yield _max_pool(a, a.out[1], index=True)
 
 
-_COUNT = -(2**31)  # stands for a null: the number of elements divides
+COUNT = -(2**31)  # stands for a null: the number of elements divides
 
 
-def _check_divisor(a: Args) -> None:
+def check_divisor(a: Args) -> None:
     if a.divisor_override == 0:
         raise BadArg("divisor_override is 0")
 
@@ -135,10 +135,10 @@ def _check_divisor(a: Args) -> None:
     padding=PADDING,
     ceil_mode=Bool(default=False),
     count_include_pad=Bool(absent=True, default=True),
-    divisor_override=Int(absent=_COUNT, default=None),
+    divisor_override=Int(absent=COUNT, default=None),
     out=F32("*B OH OW"),
     derive=lambda a: _pooled(a, (1, 1)),
-    check=_check_divisor,
+    check=check_divisor,
 )
 def avg_pool2d(a: Args) -> Iterator[Dispatch]:
     """The sum of each window of x float32 [N, C, H, W] or [C, H, W], over its number of elements.
@@ -146,18 +146,22 @@ def avg_pool2d(a: Args) -> Iterator[Dispatch]:
     That number includes padding (but not what `ceil_mode` adds) with `count_include_pad`; `divisor_override` replaces
     it. kernel, stride and padding as in `max_pool2d`.
     """
-    params = _geometry(a, a.out) | {"divisor": 0 if a.divisor_override == _COUNT else a.divisor_override}
+    params = _geometry(a, a.out) | {"divisor": 0 if a.divisor_override == COUNT else a.divisor_override}
     constants = {"count_include_pad": a.count_include_pad}
     yield Dispatch("avg_pool2d", {"x": a.x.id, "y": a.out.id}, params, params["outputs"], constants)
 
 
-def _adaptive_sizes(a: Args) -> Mapping[str, int]:
-    _check_map(a.B)
+def adaptive_sizes(a: Args) -> Mapping[str, int]:
     if not a.H * a.W:
-        raise BadArg(f"x: nothing to average in {[*a.B, a.H, a.W]}")
+        raise BadArg(f"x: nothing to average in maps of {[a.H, a.W]}")
     if a.H * max(a.output_size[0], 1) >= 2**32 or a.W * max(a.output_size[1], 1) >= 2**32:
         raise BadArg(f"output_size: {list(a.output_size)} of {[a.H, a.W]} is too large", Unsupported)
     return {"OH": a.output_size[0], "OW": a.output_size[1]}
+
+
+def _adaptive_sizes(a: Args) -> Mapping[str, int]:
+    _check_map(a.B)
+    return adaptive_sizes(a)
 
 
 @op(

@@ -9,7 +9,7 @@ from webq8.handlers.registry import F32, Args, BadArg, Bool, Choice, Int, Ints, 
 from webq8.handlers.shape import DTYPES
 from webq8.ir import Dispatch, Param
 
-__all__ = ["lanes_for", "reduce_sum", "shared_threads"]
+__all__ = ["lanes_for", "reduce_sum", "reduced", "shared_threads"]
 
 _FLOAT32 = Choice((None, 6), default=None)  # torch's scalar type number
 _THREADS = 64  # a workgroup of the kernels here
@@ -69,7 +69,7 @@ def reduce_sum(x: Operand, out: Operand, axes: tuple[int, ...], mean: bool) -> D
     return Dispatch("reduce_sum", {"x": x.id, "y": out.id}, params | {"divisor": divisor}, threads, {"lanes": lanes})
 
 
-def _reduced(a: Args) -> Mapping[str, tuple[int, ...]]:
+def reduced(a: Args) -> Mapping[str, tuple[int, ...]]:
     rank = len(a.S)
     axes = tuple(axis(d, rank) for d in a.dim) if a.dim else tuple(range(rank))
     if len({*axes}) < len(axes):
@@ -86,7 +86,7 @@ def _reduced(a: Args) -> Mapping[str, tuple[int, ...]]:
     keepdim=Bool(default=False),
     dtype=_FLOAT32,
     out=F32("*O"),
-    derive=_reduced,
+    derive=reduced,
 )
 def mean(a: Args) -> Iterator[Dispatch]:
     """The mean over the dimensions `dim` (all of them, where null or empty), float32; NaN for none at all."""
@@ -101,7 +101,7 @@ def mean(a: Args) -> Iterator[Dispatch]:
     keepdim=Bool(default=False),
     dtype=_FLOAT32,
     out=F32("*O"),
-    derive=_reduced,
+    derive=reduced,
 )
 def sum_(a: Args) -> Iterator[Dispatch]:
     """The sum over the dimensions `dim` (all of them, where null or empty), float32."""
@@ -136,7 +136,7 @@ def _check_not_empty(a: Args) -> None:
     dim=Ints(optional=True, default=()),
     keepdim=Bool(default=False),
     out=_SAME,
-    derive=_reduced,
+    derive=reduced,
     check=_check_not_empty,
 )
 def amax(a: Args) -> Iterator[Dispatch]:
@@ -151,7 +151,7 @@ def amax(a: Args) -> Iterator[Dispatch]:
     dim=Ints(optional=True, default=()),
     keepdim=Bool(default=False),
     out=_SAME,
-    derive=_reduced,
+    derive=reduced,
     check=_check_not_empty,
 )
 def amin(a: Args) -> Iterator[Dispatch]:

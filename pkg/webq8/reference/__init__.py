@@ -1,6 +1,7 @@
 """Every op in numpy, step by step in float32: the tests' oracle, and `device="cpu"`."""
 
 from webq8.reference import (
+    average,
     conv_float,
     elementwise,
     indexing,
@@ -18,6 +19,7 @@ from webq8.reference import (
 from webq8.reference.core import fold_constants, run_graph
 
 __all__ = [
+    "average",
     "conv_float",
     "elementwise",
     "fold_constants",

@@ -5,8 +5,10 @@ import numpy as np
 from webq8.handlers.registry import Args
 from webq8.reference.core import Array, reference
 
+__all__ = ["counts", "taps"]
 
-def _taps(a: Args, x: Array, fill: float, dilation: tuple[int, int]) -> list[Array]:
+
+def taps(a: Args, x: Array, fill: float, dilation: tuple[int, int]) -> list[Array]:
     """What each tap of the window reads, for all outputs at once; `fill` outside of the map."""
     (kh, kw), (ph, pw), (dh, dw) = a.kernel, a.padding, dilation
     sh, sw = a.stride or a.kernel
@@ -30,7 +32,7 @@ def _max_pool(a: Args) -> tuple[Array, Array]:
     places = np.broadcast_to(np.arange(a.H * a.W).reshape(a.H, a.W), a.x.shape)
     index = np.broadcast_to(_first(a, 0)[:, None] * a.W + _first(a, 1), (*a.B, a.OH, a.OW))
     value = np.full(index.shape, -np.inf, np.float32)
-    for x, place in zip(_taps(a, a.x, -np.inf, a.dilation), _taps(a, places, 0, a.dilation), strict=True):
+    for x, place in zip(taps(a, a.x, -np.inf, a.dilation), taps(a, places, 0, a.dilation), strict=True):
         take = (x > value) | np.isnan(x)
         value, index = np.where(take, x, value), np.where(take, place, index)
     return value, index
@@ -49,7 +51,12 @@ def _max_pool2d_with_indices(a: Args) -> tuple[Array, ...]:
 
 @reference("aten.avg_pool2d.default", "aten::avg_pool2d.out")
 def _avg_pool2d(a: Args) -> Array:
-    total = np.sum(_taps(a, a.x.astype(np.float64), 0, (1, 1)), axis=0)
+    total, count = np.sum(taps(a, a.x.astype(np.float64), 0, (1, 1)), axis=0), counts(a)
+    return np.asarray(total / np.where(count == 0, 1, count)).astype(np.float32)
+
+
+def counts(a: Args) -> Array:
+    """The number that each window's sum is divided by."""
     counted = np.ones((a.H, a.W))
     if a.count_include_pad:
         # padding counts, what lies beyond it (by ceil_mode) does not
@@ -59,10 +66,10 @@ def _avg_pool2d(a: Args) -> Array:
         columns = [min(i * sw + kw, a.W + 2 * pw) - i * sw for i in range(a.OW)]
         count = np.outer(rows, columns)
     else:
-        count = np.sum(_taps(a, counted, 0, (1, 1)), axis=0)
+        count = np.sum(taps(a, counted, 0, (1, 1)), axis=0)
     if a.divisor_override != -(2**31):
         count = np.full_like(count, a.divisor_override)
-    return np.asarray(total / np.where(count == 0, 1, count)).astype(np.float32)
+    return np.asarray(count)
 
 
 @reference(

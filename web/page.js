@@ -1,51 +1,46 @@
 // The page's side: loading, drawing, choosing, and showing what the worker answers.
 
+import { showError } from "./problem.js";
+
 const PAD = 512; // the pad's size in its own pixels
 const PEN = 40;
 const INK = 256; // the side of the drawing that is sent, 32 × 32 for each pixel of a scan
 const PIXEL = INK / 8;
 const SCAN_INK = 19.5 * PIXEL * PIXEL; // the scans hold about this much ink each, whatever the digit
 
-const PROBLEMS = {
-  Insecure: [
-    "This page needs a secure address",
-    "Browsers offer WebGPU to https pages and to localhost only. Open this page through one of those.",
-  ],
-  NoWebGPU: [
-    "This browser has no WebGPU",
-    "Open this page in an up-to-date Chrome, Edge or Safari (26 or later), or in Firefox (from 141 on Windows, from 145 " +
-      "on macOS). On Linux, Chrome may need “Unsafe WebGPU” turned on in chrome://flags.",
-  ],
-  NoAdapter: [
-    "WebGPU found no graphics adapter",
-    "Turn on hardware acceleration in the browser's settings and update the graphics driver, then try again.",
-  ],
-  DeviceLost: ["The GPU stopped answering", "The browser or the driver has reset it. Try again to start over."],
-  Python: ["Python did not start", "Check the connection and that the browser is up to date, then try again."],
-  Download: ["A part of this page could not be loaded", "Check the connection, then try again."],
-  FormatError: ["A model file is broken", "It may have been cut off on the way, or is no ExecuTorch model. Try again."],
-  Unsupported: ["A model holds something that webq8 cannot run", "The list below names every such part."],
-};
-const UNKNOWN = ["Something went wrong", "Try again; if it happens again, the message below is worth reporting."];
-
 const $ = (id) => document.getElementById(id);
 const pen = $("pad").getContext("2d");
-const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+const worker = startWorker(new URL("worker.js", import.meta.url).href);
 
 let labels = [];
 let strokes = []; // each a list of [x, y]
 
 // The worker
 
+// A site may ask for trusted types: then this one address is a trusted one.
+function startWorker(address) {
+  try {
+    const policy = globalThis.trustedTypes?.createPolicy("webq8", { createScriptURL: () => address });
+    return new Worker(policy?.createScriptURL(address) ?? address, { type: "module" });
+  } catch (cause) {
+    throw Object.assign(cause, { kind: "Policy" });
+  }
+}
+
 worker.onmessage = ({ data: { progress, ready, result, error } }) => {
   if (progress) showProgress(progress);
   if (ready) showReady(ready);
   if (result) answered(result);
-  if (error) showError(error);
+  if (error) fail(error);
 };
 worker.onerror = (event) => {
-  showError({ kind: "Python", message: event.message ?? "The worker that runs it could not be loaded." });
+  fail({ kind: "Python", message: event.message ?? "The worker that runs it could not be loaded." });
 };
+
+function fail(error) {
+  worker.terminate();
+  showError(error);
+}
 
 // One question at a time: while the worker is busy only the newest waits, so that drawing never falls behind.
 let busy = false;
@@ -94,20 +89,6 @@ function showReady({ adapter, software, images, labels: truth }) {
   $("scans").append(...images.map(scanChoice));
   $("scans").querySelector("input").click();
 }
-
-function showError({ kind, message }) {
-  worker.terminate();
-  const [problem, advice] = PROBLEMS[kind] ?? UNKNOWN;
-  $("problem").textContent = problem;
-  $("advice").textContent = advice;
-  $("detail").textContent = message;
-  $("loading").hidden = true;
-  $("ready").hidden = true;
-  $("demo").hidden = true;
-  $("error").hidden = false;
-}
-
-$("retry").onclick = () => location.reload();
 
 // Results
 

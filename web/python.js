@@ -3,6 +3,7 @@
 // Everything downloads while Python starts. `onStage` is told what is done next: "Python runtime", then each wheel by name;
 // `options` are loadPyodide's.
 export async function startPython(version, { onStage = () => {}, ...options } = {}) {
+  checkWebAssembly();
   const base = new URL(".", import.meta.url);
   const download = async (path) => {
     const response = await fetch(new URL(path, base));
@@ -27,4 +28,13 @@ export async function startPython(version, { onStage = () => {}, ...options } = 
     }
   }
   return python;
+}
+
+// Where a policy forbids it, Pyodide would wait for ever. These bytes are the smallest module.
+function checkWebAssembly() {
+  try {
+    new WebAssembly.Module(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
+  } catch (cause) {
+    throw Object.assign(new Error(`WebAssembly does not run here: ${cause.message}`), { kind: "Policy" });
+  }
 }

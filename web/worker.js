@@ -59,7 +59,7 @@ async function start() {
   const models = Promise.all(MODELS.map(async (path) => (await fetch(path)).arrayBuffer()));
 
   python = await startPython(PYODIDE, { onStage: (stage) => show(stage) }).catch((cause) => {
-    throw problem("Python", cause.message);
+    throw problem(cause.kind ?? "Python", cause.message);
   });
   show("models and shaders");
   python.FS.writeFile("app.py", await source);
@@ -89,5 +89,6 @@ function report(error) {
   postMessage({ error: { kind, message } });
 }
 
+self.onunhandledrejection = ({ reason }) => report(reason);
 self.onmessage = ({ data }) => answer(data).catch(report);
 Promise.race([start(), failedDownload]).catch(report);

@@ -104,12 +104,12 @@ def visit(chromium: Browser, site: Site, routes: dict[str, Handler] | None = Non
         page.unroute_all(behavior="wait")  # the context must not close under a handler that is still fetching
 
 
-def under_policy(prefix: str) -> Handler:
-    """Serves a file under the strict policy, after `prefix`."""
+def under_policy(prefix: str, policy: str = POLICY) -> Handler:
+    """Serves a file under the strict policy, or another one, after `prefix`."""
 
     def handle(route: Route) -> None:
         response = route.fetch()
-        headers = response.headers | {"content-security-policy": POLICY}
+        headers = response.headers | {"content-security-policy": policy}
         route.fulfill(response=response, headers=headers, body=prefix + response.text())
 
     return handle
@@ -257,7 +257,10 @@ GPUAdapter.prototype.requestDevice = async function (descriptor) {
 };
 """
 
-FAILURES: dict[str, tuple[str, Handler, str, str]] = {
+PAGE = re.compile(r"/$")
+TRUSTED_TYPES = f"{POLICY}; require-trusted-types-for 'script'"
+
+FAILURES: dict[str, tuple[str | re.Pattern[str], Handler, str, str]] = {
     "damaged model": (
         "**/classifier.pte", answer(body="nonsense"), "A model file is broken", "classifier.pte",
     ),
@@ -282,6 +285,39 @@ FAILURES: dict[str, tuple[str, Handler, str, str]] = {
     "lost device": (
         "**/worker.js", under_policy(LOSE_DEVICE), "The GPU stopped answering", "lost",
     ),
+    "policy without WebAssembly": (
+        "**/worker.js", under_policy("", POLICY.replace("'wasm-unsafe-eval'", "")), "forbids what Python needs",
+        "WebAssembly does not run here",
+    ),
+    "browser without WebAssembly": (
+        "**/worker.js", under_policy("delete self.WebAssembly;"), "forbids what Python needs",
+        "WebAssembly does not run here",
+    ),
+    "trusted types without ours": (
+        PAGE, under_policy("", f"{TRUSTED_TYPES}; trusted-types other"), "forbids what Python needs", 'Policy "webq8"',
+    ),
+    "blocked page script": (
+        "**/page.js", blocked, "could not be loaded", "page.js did not load",
+    ),
+    "damaged page script": (
+        "**/page.js", answer(body="}", content_type="text/javascript"), "Something went wrong", "SyntaxError",
+    ),
+    "page script that throws": (
+        "**/page.js", under_policy("throw new Error('thrown first');"), "Something went wrong", "thrown first",
+    ),
+    "page script that rejects": (
+        "**/page.js", under_policy("Promise.reject(new Error('left alone'));"), "Something went wrong", "left alone",
+    ),
+    "worker that throws": (
+        "**/worker.js", under_policy("throw new Error('thrown first');"), "Python did not start", "thrown first",
+    ),
+    "worker that rejects": (
+        "**/worker.js", under_policy("setTimeout(() => Promise.reject(new Error('left alone')));"),
+        "Something went wrong", "left alone",
+    ),
+    "blocked module of the worker": (
+        "**/python.js", blocked, "Python did not start", "",
+    ),
 }  # fmt: skip
 
 
@@ -297,3 +333,24 @@ def test_failure_is_explained(chromium: Browser, site: Site, name: str) -> None:
         expect(alert.get_by_role("button", name="Try again")).to_be_visible()
         assert not visitor.page.locator("#loading").is_visible()
         assert not visitor.page.locator("#demo").is_visible()
+
+
+@pytest.mark.parametrize("pattern", ["**/problem.js", PAGE], ids=["blocked", "forbidden"])
+def test_scripts_that_do_not_run(chromium: Browser, site: Site, pattern: str | re.Pattern[str]) -> None:
+    """Nothing of ours can say so then but the page's own text, which shows after five seconds."""
+    handler = under_policy("", "script-src 'none'") if pattern is PAGE else blocked
+    with visit(chromium, site, {pattern: handler}) as visitor:
+        text = visitor.page.locator("#stalled")
+        assert not text.is_visible()
+        expect(text).to_be_visible(timeout=START_MS)
+        expect(text).to_contain_text("The scripts of this page do not run")
+        expect(visitor.page.locator("#loading label")).to_have_css("visibility", "hidden")
+        assert overflow(visitor.page) == 0
+
+
+def test_trusted_types(chromium: Browser, site: Site) -> None:
+    """The page runs under a policy that asks for them everywhere."""
+    routes = {pattern: under_policy("", TRUSTED_TYPES) for pattern in (PAGE, "**/worker.js")}
+    with visit(chromium, site, routes) as visitor:
+        expect(visitor.page.locator("#answer")).to_contain_text("It reads", timeout=START_MS)
+        assert visitor.complaints == []

@@ -1,0 +1,51 @@
+// Shows what went wrong. The first script of the page: whatever fails after it, the others included, ends here.
+
+const PROBLEMS = {
+  Insecure: [
+    "This page needs a secure address",
+    "Browsers offer WebGPU to https pages and to localhost only. Open this page through one of those.",
+  ],
+  NoWebGPU: [
+    "This browser has no WebGPU",
+    "Open this page in an up-to-date Chrome, Edge or Safari (26 or later), or in Firefox (from 141 on Windows, from 145 " +
+      "on macOS). On Linux, Chrome may need “Unsafe WebGPU” turned on in chrome://flags.",
+  ],
+  NoAdapter: [
+    "WebGPU found no graphics adapter",
+    "Turn on hardware acceleration in the browser's settings and update the graphics driver, then try again.",
+  ],
+  DeviceLost: ["The GPU stopped answering", "The browser or the driver has reset it. Try again to start over."],
+  Python: ["Python did not start", "Check the connection and that the browser is up to date, then try again."],
+  Policy: [
+    "This site or browser forbids what Python needs",
+    "Python is WebAssembly, which lockdown modes of browsers forbid. Whoever runs this site must allow it in its " +
+      "Content-Security-Policy, by “script-src 'self' 'wasm-unsafe-eval'”, and the policy “webq8” where the site asks " +
+      "for trusted types.",
+  ],
+  Download: ["A part of this page could not be loaded", "Check the connection, then try again."],
+  FormatError: ["A model file is broken", "It may have been cut off on the way, or is no ExecuTorch model. Try again."],
+  Unsupported: ["A model holds something that webq8 cannot run", "The list below names every such part."],
+};
+const UNKNOWN = ["Something went wrong", "Try again; if it happens again, the message below is worth reporting."];
+
+const $ = (id) => document.getElementById(id);
+
+// The first error is the cause; those that follow from it are not shown.
+export function showError({ kind, message }) {
+  if (!$("error").hidden) return;
+  const [problem, advice] = PROBLEMS[kind] ?? UNKNOWN;
+  $("problem").textContent = problem;
+  $("advice").textContent = advice;
+  $("detail").textContent = message;
+  $("error").hidden = false; // which hides what else there is
+}
+
+// Captured, since the error of a script that does not load goes no further than its element.
+addEventListener("error", ({ target, message, error }) => {
+  if (target instanceof HTMLScriptElement) showError({ kind: "Download", message: `${target.src} did not load` });
+  else if (target === window) showError({ kind: error?.kind, message });
+}, true);
+addEventListener("unhandledrejection", ({ reason }) => showError({ kind: reason?.kind, message: String(reason) }));
+
+$("retry").onclick = () => location.reload();
+$("stalled").remove();

@@ -940,7 +940,7 @@ def _arranged(a: Args) -> Mapping[str, Any]:
     count = math.ceil(steps)
     for n in (0, count - 1) if count else ():
         filler(start + n * step, dtype, "an element")
-    return {"O": (count,), "first": start, "distance": step, "result": dtype}
+    return {"O": (count,), "first": start, "distance": step, "whole": whole, "result": dtype}
 
 
 _NUMBERS = ("float32", "int8", "uint8", "int32", "int64")
@@ -963,7 +963,7 @@ _STEP = NumberOrTruth(default=1)
 def arange(a: Args) -> Iterator[Dispatch]:
     """start, start + step, start + 2 · step, … up to before end: int64 of integers, else float32, where no dtype is
     given."""
-    if isinstance(a.first, int):
+    if a.whole:
         yield _conversion(Const(bytes(4)), "int64", a.out, sequence=(a.first, a.distance))
     else:
         # in double, as torch does but for the last bits of its vectors

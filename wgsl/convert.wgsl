@@ -1,13 +1,6 @@
 // y = x in another dtype, x broadcast, or y = start, start + step, …; one thread an element of y, or a word of four 1-byte
 // elements.
 
-const FLOAT32 = 0u;
-const INT32 = 1u;
-const INT64 = 2u;
-const INT8 = 3u;
-const UINT8 = 4u;
-const BOOL = 5u;
-
 override x_dtype: u32 = FLOAT32;
 override y_dtype: u32 = FLOAT32;
 override sequence: bool = false;  // nothing is read: the elements are int64, the `step` apart
@@ -21,34 +14,14 @@ struct Params {
   step: array<vec4<u32>, 1>,
 }
 
+// uses wide
 @group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-// An integer in 64 bits, low word first; the bits of a float.
 fn load(i: u32) -> vec2<u32> {
-  switch x_dtype {
-    case FLOAT32: {
-      return vec2<u32>(x[i], 0u);
-    }
-    case INT32: {
-      return vec2<u32>(x[i], u32(bitcast<i32>(x[i]) >> 31u));
-    }
-    case INT64: {
-      return vec2<u32>(x[2u * i], x[2u * i + 1u]);
-    }
-    case INT8: {
-      let v = extractBits(bitcast<i32>(x[i / 4u]), i % 4u * 8u, 8u);
-      return vec2<u32>(u32(v), u32(v >> 31u));
-    }
-    default: {
-      return vec2<u32>(extractBits(x[i / 4u], i % 4u * 8u, 8u), 0u);
-    }
-  }
-}
-
-fn negative(v: vec2<u32>) -> vec2<u32> {
-  return vec2<u32>(~v.x + 1u, ~v.y + select(0u, 1u, v.x == 0u));
+  let word = first_word(i, x_dtype);
+  return widened_integer(x[word], x[word + u32(x_dtype == INT64)], i, x_dtype);
 }
 
 // Towards zero. What int64 cannot hold becomes its lowest value.
@@ -76,36 +49,6 @@ fn float_to_int(bits: u32) -> vec2<u32> {
   return v;
 }
 
-// Rounded half to even here, as f32(u32) may be rounded either way: from the 32 leading bits, the last of them set where
-// any that follows is.
-fn int_to_float(v: vec2<u32>) -> f32 {
-  let below_zero = v.y >> 31u == 1u;
-  var m = v;
-  if (below_zero) {
-    m = negative(v);
-  }
-  var shift = 0u;
-  if (m.y == 0u) {
-    m = vec2<u32>(0u, m.x);
-    shift = 32u;
-  }
-  let left = countLeadingZeros(m.y) % 32u;
-  var top = m.y << left;
-  if (left != 0u) {
-    top |= m.x >> (32u - left);
-  }
-  if (m.x << left != 0u) {
-    top |= 1u;
-  }
-  var mantissa = top >> 8u;
-  let rest = top & 255u;
-  if (rest > 128u || (rest == 128u && mantissa % 2u == 1u)) {
-    mantissa++;
-  }
-  let magnitude = f32(mantissa) * bitcast<f32>((167u - left - shift) << 23u);
-  return select(magnitude, -magnitude, below_zero);
-}
-
 // An axis is its size and the stride in x; the innermost comes first.
 fn source(i: u32) -> u32 {
   var at = 0u;
@@ -118,19 +61,8 @@ fn source(i: u32) -> u32 {
   return at;
 }
 
-fn product(a: u32, b: vec2<u32>) -> vec2<u32> {
-  let a_halves = vec2<u32>(a & 0xffffu, a >> 16u);
-  let b_halves = vec2<u32>(b.x & 0xffffu, b.x >> 16u);
-  let first = a_halves.y * b_halves.x + ((a_halves.x * b_halves.x) >> 16u);
-  let second = a_halves.x * b_halves.y + (first & 0xffffu);
-  return vec2<u32>(a * b.x, a * b.y + a_halves.y * b_halves.y + (first >> 16u) + (second >> 16u));
-}
-
 fn in_sequence(i: u32) -> vec2<u32> {
-  let distance = product(i, params.step[0].xy);
-  let start = params.start[0].xy;
-  let low = start.x + distance.x;
-  return vec2<u32>(low, start.y + distance.y + select(0u, 1u, low < start.x));
+  return added(params.start[0].xy, product(vec2<u32>(i, 0u), params.step[0].xy));
 }
 
 fn convert(i: u32) -> vec2<u32> {

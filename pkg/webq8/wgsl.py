@@ -35,6 +35,7 @@ _SHARED = (
     "indices",
     "quotient",
     "channels",
+    "wide",
 )
 
 

@@ -241,6 +241,41 @@ def _truth() -> Iterator[Case]:
     yield Case("where", "special", lambda rng: (bools(rng, 9, 9), special[:, None], special))
 
 
+def _integers() -> Iterator[Case]:
+    """Functions of integers that are not int32: on all of a dtype's range, wrapping around, and broadcast."""
+    for dtype in ("int64", "int8", "uint8"):
+        info = np.iinfo(dtype)
+        ends = np.array([info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 5, 7, 100], dtype)
+
+        def any_of(rng: np.random.Generator, *shape: int, d: str = dtype, i: Any = info) -> np.ndarray:
+            return np.asarray(rng.integers(i.min, i.max, shape, d, endpoint=True))
+
+        for op in ("abs", "neg", "relu"):
+            yield Case(op, dtype, lambda rng, x=ends, f=any_of: (np.concatenate([x, f(rng, 33)]),))
+        yield Case("clamp", dtype, lambda rng, f=any_of: (f(rng, 5, 7), 3, 90))
+        yield Case("clamp", f"{dtype}-no-max", lambda rng, f=any_of: (f(rng, 5, 7), 3, None))
+        yield Case("hardtanh", dtype, lambda rng, f=any_of: (f(rng, 13), 0, 6))
+        for op in ("add", "sub", "mul", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge"):
+            yield Case(op, f"{dtype}-ends", lambda _, x=ends: (x[:, None], x))
+            yield Case(op, f"{dtype}-broadcast", lambda rng, f=any_of: (f(rng, 2, 1, 5), f(rng, 3, 1)))
+        yield Case("rsub", f"{dtype}-alpha", lambda rng, f=any_of: (f(rng, 2, 1, 5), f(rng, 3, 1), 3))
+        yield Case("add", f"{dtype}-alpha", lambda rng, f=any_of: (f(rng, 2, 1, 5), f(rng, 3, 1), -3))
+        nonzero = ends[ends != 0]
+        for mode in ("trunc", "floor"):
+            yield Case("div", f"{dtype}-{mode}", lambda _, x=ends, w=nonzero, m=mode: (x[:, None], w, m))
+            yield Case(
+                "div",
+                f"{dtype}-{mode}-any",
+                lambda rng, f=any_of, m=mode: (f(rng, 9, 1), f(rng, 11) | f(rng, 11) | 1, m),
+            )
+        yield Case("div", dtype, lambda rng, f=any_of: (f(rng, 9, 1), f(rng, 11) | 1, None), 4e-7)
+        for op in ("fmod", "remainder"):
+            yield Case(op, dtype, lambda _, x=ends, w=nonzero: (x[:, None], w))
+            yield Case(op, f"{dtype}-any", lambda rng, f=any_of: (f(rng, 9, 1), f(rng, 11) | f(rng, 11) | 1))
+        yield Case("where", dtype, lambda rng, f=any_of: (bools(rng, 7, 1, 1), f(rng, 5, 1), f(rng, 3)))
+    yield Case("where", "bool", lambda rng: (bools(rng, 7, 1, 1), bools(rng, 5, 1), bools(rng, 3)))
+
+
 # --- overloads
 
 
@@ -250,6 +285,7 @@ def _overloads() -> Iterator[Case]:
         for number in (0.3, -7, 0.0, 1e30, _INF, _NAN):
             yield Case(f"aten.{op}.Scalar", f"{number}", lambda _, n=number: (np.concatenate([_SWEEP, special]), n))
         yield Case(f"aten.{op}.Scalar", "int32", lambda _: (_INTS, -7))
+        yield Case(f"aten.{op}.Scalar", "int64", lambda _: (_INTS.astype(np.int64) * 2**31 + _INTS, -7))
 
     def floats(rng: np.random.Generator, shape: tuple[int, ...] | None) -> np.ndarray | None:
         return None if shape is None else float32(rng, *shape)
@@ -272,5 +308,5 @@ def _overloads() -> Iterator[Case]:
     yield Case(clamp, "int32-no-max", lambda _: (_INTS[:, None], _INTS, None))
 
 
-ELEMENTWISE_CASES = [*_unary(), *_binary(), *_truth()]
+ELEMENTWISE_CASES = [*_unary(), *_binary(), *_truth(), *_integers()]
 ELEMENTWISE_OVERLOAD_CASES = [*_overloads()]

@@ -88,6 +88,8 @@ def sliced(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
         x.slice_scatter(x[:2], 0, 1, 4, 2),
         b.slice_scatter(b[:, :2], 1, 3),
         b.slice_scatter(b[:, :3], 1, 0, 5, 2),
+        x.select_scatter(x[:, 0] + 1, 1, -2),
+        b.select_scatter(b[0], 0, 2),
     )
 
 
@@ -105,6 +107,26 @@ def strided(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
 def truths(x: Tensor, b: Tensor) -> tuple[Tensor, ...]:
     few = x > 1.5
     return few.any(1), few.any((0, 2), keepdim=True), few.any(), b.any(-1, keepdim=True), b[:1].any(0)
+
+
+def integers(i: Tensor, j: Tensor, b: Tensor) -> tuple[Tensor, ...]:
+    return (
+        i.abs() * 3 - j,
+        torch.div(i * 1000 + j, j, rounding_mode="floor"),
+        (-i).clamp(-2, 1),
+        torch.where(i > 0, i, j),
+        i.maximum(j) == i,
+        i / j,
+        b + b * 2,
+        torch.where(b < 3, b, -b),
+    )
+
+
+class Padded(torch.nn.Module):
+    """Paddings, whose indices are made of a sequence."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        return F.pad(x, (2, 1), mode="reflect"), F.pad(x, (1, 3), mode="replicate")
 
 
 def made(x: Tensor) -> tuple[Tensor, ...]:
@@ -129,6 +151,8 @@ def inputs() -> dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]]:
         "strided": (strided, (x, b)),
         "truths": (truths, (x, b)),
         "made": (made, (x,)),
+        "integers": (integers, (ROWS, COLUMNS, b)),
+        "padded": (Padded(), (x,)),
     }
 
 

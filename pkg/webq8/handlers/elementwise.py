@@ -5,10 +5,10 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from webq8.dtypes import cdiv, numel
+from webq8.dtypes import ITEMSIZE, cdiv, numel
 from webq8.errors import Unsupported
 from webq8.handlers.registry import MAX_RANK, Args, BadArg, Choice, Number, Operand, TensorArg, f32, op
-from webq8.handlers.shape import axes_of, broadcast_strides, merged
+from webq8.handlers.shape import CODES, DTYPES, axes_of, broadcast_strides, merged
 from webq8.ir import Const, Dispatch, Param
 
 __all__ = ["broadcast"]
@@ -21,12 +21,22 @@ _UNARY = (
 )
 _BINARY = ("add", "mul", "div", "maximum", "minimum", "pow", "div_trunc", "div_floor", "fmod", "remainder")
 
-_INT32 = (-(2**31), 2**31 - 1)
-_NUMBERS = ("float32", "int32")
+# in the order of the constants in wgsl/integers.wgsl
+_INTEGERS = (
+    *("add", "mul", "maximum", "minimum", "div_trunc", "div_floor", "fmod", "remainder"),
+    *("abs", "clamp", "eq", "ne", "lt", "le", "gt", "ge", "div"),
+)
 
-_X = TensorArg(_NUMBERS, "*S")
-_OUT = TensorArg(_NUMBERS, "*S", like="x")
+_INT32, _INT64 = (-(2**31), 2**31 - 1), (-(2**63), 2**63 - 1)
+_NUMBERS = ("float32", "int32", "int64", "int8", "uint8")
+_WIDE = _NUMBERS[2:]  # computed in 64 bits
+# numbers that stand beside tensors: floats, which hold every integer up to 2⁵³
+_RANGE = {"int32": _INT32, "int64": (-(2**53), 2**53), "int8": (-128, 127), "uint8": (0, 255), "bool": (0, 1)}
+
+_X = TensorArg(_NUMBERS, "*S", "plain")
+_OUT = TensorArg(_NUMBERS, "*S", "plain", like="x")
 _FLOATS = TensorArg(("float32",), "*S")
+_FOUR_BYTES = TensorArg(_NUMBERS[:2], "*S")
 
 
 def _near(x: float) -> float:
@@ -51,6 +61,11 @@ def _unary(
     high: float = math.inf,
     parameters: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Iterator[Dispatch]:
+    if a.x.tensor.dtype in _WIDE:
+        own = {"relu": "clamp", "neg": "add"}.get(function, function)
+        x, other = (_number(a, 0), a.x) if function == "neg" else (a.x, _number(a, 0))
+        yield _integers(a, own, x, other, -1, (low, high))
+        return
     count = numel(a.S)
     first, second, third = map(_near, parameters)
     yield Dispatch(
@@ -113,12 +128,19 @@ _register_unary("abs", "y = |x|.", _X)
 _register_unary("neg", "y = −x.", _X)
 
 
+def _check_number(a: Args, name: str, number: float, bounds: tuple[int, int] | None) -> None:
+    dtype = a.x.tensor.dtype
+    whole = dtype == "float32" or (math.isfinite(number) and number == int(number))
+    if not whole or not (bounds is None or bounds[0] <= number <= bounds[1]):
+        raise BadArg(f"{name} = {number} with {dtype} tensors is not supported", Unsupported)
+
+
 def _check_bounds(a: Args) -> None:
     for bound in (a.min, a.max):
         if math.isnan(bound):
             raise BadArg("a bound that is not a number is not supported", Unsupported)
-        if a.x.tensor.dtype == "int32" and math.isfinite(bound) and bound != _within_int32(bound):
-            raise BadArg(f"{bound} as a bound of an int32 tensor is not supported", Unsupported)
+        if math.isfinite(bound):
+            _check_number(a, "a bound", bound, _RANGE.get(a.x.tensor.dtype))
 
 
 @op(
@@ -206,13 +228,13 @@ def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def _broadcast_params(a: Args, *operands: Operand | Const) -> dict[str, Param]:
+def _broadcast_params(out: tuple[int, ...], *operands: Operand | Const) -> dict[str, Param]:
     """Params of a loop over the output's elements: per axis its size and a stride of each operand."""
     shapes = [o.shape if isinstance(o, Operand) else () for o in operands]
-    axes = merged(axes_of(a.O, *(broadcast_strides(shape, a.O) for shape in shapes)))
+    axes = merged(axes_of(out, *(broadcast_strides(shape, out) for shape in shapes)))
     spare = (0,) * (3 - len(operands))
     return {
-        "count": numel(a.O),
+        "count": numel(out),
         "rank": len(axes),
         "axes": tuple(n for axis in axes for n in (axis.size, *axis.strides, *spare)),
     }
@@ -222,7 +244,30 @@ def _bound(operand: Operand | Const) -> int | Const:
     return operand.id if isinstance(operand, Operand) else operand
 
 
+def _integers(
+    a: Args,
+    function: str,
+    first: Operand | Const,
+    second: Operand | Const,
+    alpha: float = 1,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Dispatch:
+    """A function of integers that are not int32, in 64 bits."""
+    numbers = (alpha, *(min(max(bound, _INT64[0]), _INT64[1]) for bound in bounds))
+    words = (struct.unpack("<2I", (int(n) % 2**64).to_bytes(8, "little")) for n in numbers)
+    shape, item = a.out.shape, ITEMSIZE[a.out.tensor.dtype]
+    return Dispatch(
+        "integers",
+        {"a": _bound(first), "b": _bound(second), "y": a.out.id},
+        _broadcast_params(shape, first, second) | dict(zip(("alpha", "low", "high"), words, strict=True)),
+        threads=cdiv(numel(shape), 4) if item == 1 else numel(shape),
+        constants={"function": _INTEGERS.index(function), "dtype": CODES.index(a.x.tensor.dtype), "y_item": item},
+    )
+
+
 def _binary(a: Args, function: str, first: Operand | Const, second: Operand | Const, alpha: float = 1) -> Dispatch:
+    if a.x.tensor.dtype in _WIDE:
+        return _integers(a, function, first, second, alpha)
     integer = a.x.tensor.dtype == "int32"
     numbers: dict[str, Param] = {
         "alpha": _near(alpha),
@@ -231,7 +276,7 @@ def _binary(a: Args, function: str, first: Operand | Const, second: Operand | Co
     return Dispatch(
         "binary",
         {"a": _bound(first), "b": _bound(second), "y": a.out.id},
-        _broadcast_params(a, first, second) | numbers,
+        _broadcast_params(a.O, first, second) | numbers,
         threads=numel(a.O),
         constants={"function": _BINARY.index(function), "integer": integer},
     )
@@ -246,25 +291,24 @@ def _unchanged(a: Args) -> Mapping[str, Any]:
 
 
 def _check_whole(a: Args) -> None:
-    """An int32 tensor stays one only with whole numbers."""
-    if a.x.tensor.dtype == "int32":
-        for name in ("other", "alpha"):
-            number = vars(a).get(name, 0)
-            if isinstance(number, float) and not (math.isfinite(number) and number == int(number)):
-                raise BadArg(f"{name} = {number} with int32 tensors is not supported", Unsupported)
+    """A tensor of integers stays one only with whole numbers; those that int32 cannot hold wrap around."""
+    for name in ("other", "alpha"):
+        number, dtype = vars(a).get(name), a.x.tensor.dtype
+        if isinstance(number, float):
+            _check_number(a, name, number, None if dtype == "int32" or name == "alpha" else _RANGE.get(dtype))
 
 
 def _number(a: Args, value: float) -> Const:
     """A number as an operand, in the dtype of x."""
     if a.x.tensor.dtype == "bool":
         return Const(bytes([value != 0]))
-    if a.x.tensor.dtype == "int32":
-        return Const(struct.pack("<I", int(value) % 2**32))
+    if a.x.tensor.dtype != "float32":
+        return Const((int(value) % 2**64).to_bytes(8, "little")[: ITEMSIZE[a.x.tensor.dtype]])
     return Const(struct.pack("<f", _near(value)))
 
 
-_OTHER = TensorArg(_NUMBERS, "*T", like="x")
-_RESULT = TensorArg(_NUMBERS, "*O", like="x")
+_OTHER = TensorArg(_NUMBERS, "*T", "plain", like="x")
+_RESULT = TensorArg(_NUMBERS, "*O", "plain", like="x")
 _FLOAT_OTHER = TensorArg(("float32",), "*T")
 _FLOAT_RESULT = TensorArg(("float32",), "*O")
 _NUMBER = Number()
@@ -358,9 +402,8 @@ def mul(a: Args) -> Iterator[Dispatch]:
 
 
 def _quotient(a: Args) -> Mapping[str, Any]:
-    whole = a.rounding_mode is not None and a.x.tensor.dtype == "int32"
     shape = broadcast(a.S, a.T) if isinstance(a.other, Operand) else a.S
-    return {"O": shape, "result": "int32" if whole else "float32"}
+    return {"O": shape, "result": a.x.tensor.dtype if a.rounding_mode else "float32"}
 
 
 def _check_quotient(a: Args) -> None:
@@ -370,7 +413,7 @@ def _check_quotient(a: Args) -> None:
         raise BadArg(f"out: expected {a.result}, got {out.tensor.dtype}")
 
 
-_QUOTIENT = TensorArg(_NUMBERS, "*O", like="result")
+_QUOTIENT = TensorArg(_NUMBERS, "*O", "plain", like="result")
 _ROUNDING = Choice((None, "trunc", "floor"), default=None)
 
 
@@ -412,8 +455,8 @@ def div(a: Args) -> Iterator[Dispatch]:
 
 def _check_divisor(a: Args) -> None:
     _check_whole(a)
-    if a.x.tensor.dtype == "int32" and a.other == 0:
-        raise BadArg("other: no int32 is divided by 0")
+    if a.x.tensor.dtype != "float32" and a.other == 0:
+        raise BadArg(f"other: no {a.x.tensor.dtype} is divided by 0")
 
 
 @op(
@@ -427,7 +470,7 @@ def _check_divisor(a: Args) -> None:
 )
 @op("aten.fmod.Tensor", "aten::fmod.Tensor_out", x=_X, other=_OTHER, out=_RESULT, derive=_broadcast_both)
 def fmod(a: Args) -> Iterator[Dispatch]:
-    """y = x − trunc(x / other) · other, both broadcast, exact: it has the sign of x. An int32 divided by 0 leaves 0."""
+    """y = x − trunc(x / other) · other, both broadcast and exact, with the sign of x. Integers divided by 0 leave 0."""
     yield _binary(a, "fmod", a.x, _second(a))
 
 
@@ -442,7 +485,7 @@ def fmod(a: Args) -> Iterator[Dispatch]:
 )
 @op("aten.remainder.Tensor", "aten::remainder.Tensor_out", x=_X, other=_OTHER, out=_RESULT, derive=_broadcast_both)
 def remainder(a: Args) -> Iterator[Dispatch]:
-    """y = x − floor(x / other) · other, both broadcast: it has the sign of other. An int32 divided by 0 leaves 0."""
+    """y = x − floor(x / other) · other, both broadcast: it has the sign of other. Integers divided by 0 leave 0."""
     yield _binary(a, "remainder", a.x, _second(a))
 
 
@@ -483,7 +526,7 @@ def power(a: Args) -> Iterator[Dispatch]:
 
 # in the order of the constants in wgsl/compare.wgsl
 _COMPARE = ("eq", "ne", "lt", "le", "gt", "ge", "and", "or")
-_DTYPES = ("float32", "int32", "bool")
+_COMPARE_DTYPES = ("float32", "int32", "bool")
 
 _BOOLS = TensorArg(("bool",), "*S")
 _OTHER_BOOLS = TensorArg(("bool",), "*T")
@@ -491,17 +534,19 @@ _TRUTH = TensorArg(("bool",), "*O")
 
 
 def _compare(a: Args, function: str, other: Operand | Const) -> Dispatch:
+    if a.x.tensor.dtype in _WIDE:
+        return _integers(a, function, a.x, other)
     return Dispatch(
         "compare",
         {"a": a.x.id, "b": _bound(other), "y": a.out.id},
-        _broadcast_params(a, a.x, other),
+        _broadcast_params(a.O, a.x, other),
         threads=cdiv(numel(a.O), 4),
-        constants={"function": _COMPARE.index(function), "dtype": _DTYPES.index(a.x.tensor.dtype)},
+        constants={"function": _COMPARE.index(function), "dtype": _COMPARE_DTYPES.index(a.x.tensor.dtype)},
     )
 
 
 def _register_comparison(name: str, sign: str) -> None:
-    any_x, any_other = TensorArg(_DTYPES, "*S"), TensorArg(_DTYPES, "*T", like="x")
+    any_x, any_other = TensorArg(DTYPES, "*S", "plain"), TensorArg(DTYPES, "*T", "plain", like="x")
 
     @op(
         f"aten.{name}.Scalar",
@@ -559,7 +604,13 @@ def logical_or(a: Args) -> Iterator[Dispatch]:
 
 
 @op("aten.bitwise_not.default", "aten::bitwise_not.out", x=_BOOLS, out=_TRUTH, derive=_unchanged)
-@op("aten.logical_not.default", "aten::logical_not.out", x=TensorArg(_DTYPES, "*S"), out=_TRUTH, derive=_unchanged)
+@op(
+    "aten.logical_not.default",
+    "aten::logical_not.out",
+    x=TensorArg(DTYPES, "*S", "plain"),
+    out=_TRUTH,
+    derive=_unchanged,
+)
 def logical_not(a: Args) -> Iterator[Dispatch]:
     """Whether x is zero or false."""
     yield _compare(a, "eq", _number(a, 0))
@@ -575,9 +626,9 @@ def _between(a: Args) -> Mapping[str, Any]:
 @op(
     "aten.clamp.Tensor",
     "aten::clamp.Tensor_out",
-    x=_X,
-    min=TensorArg(_NUMBERS, "*L", like="x", optional=True),
-    max=TensorArg(_NUMBERS, "*H", like="x", optional=True),
+    x=_FOUR_BYTES,
+    min=TensorArg(_FOUR_BYTES.dtypes, "*L", like="x", optional=True),
+    max=TensorArg(_FOUR_BYTES.dtypes, "*H", like="x", optional=True),
     out=_RESULT,
     derive=_between,
 )
@@ -589,7 +640,7 @@ def clamp_by_tensors(a: Args) -> Iterator[Dispatch]:
     yield Dispatch(
         "clamp_by_tensors",
         {"x": a.x.id, "low": _bound(low), "high": _bound(high), "y": a.out.id},
-        _broadcast_params(a, a.x, low, high),
+        _broadcast_params(a.O, a.x, low, high),
         threads=numel(a.O),
         constants={"integer": integer},
     )
@@ -599,16 +650,18 @@ def clamp_by_tensors(a: Args) -> Iterator[Dispatch]:
     "aten.where.self",
     "aten::where.self_out",
     condition=TensorArg(("bool",), "*C"),
-    x=_X,
-    other=_OTHER,
-    out=_RESULT,
+    x=TensorArg(DTYPES, "*S", "plain"),
+    other=TensorArg(DTYPES, "*T", "plain", like="x"),
+    out=TensorArg(DTYPES, "*O", "plain", like="x"),
     derive=lambda a: {"O": broadcast(a.C, a.S, a.T)},
 )
 def where(a: Args) -> Iterator[Dispatch]:
     """y = x where the condition holds, else other, all three broadcast."""
+    item = ITEMSIZE[a.x.tensor.dtype]
     yield Dispatch(
         "where",
         {"condition": a.condition.id, "a": a.x.id, "b": a.other.id, "y": a.out.id},
-        _broadcast_params(a, a.condition, a.x, a.other),
-        threads=numel(a.O),
+        _broadcast_params(a.O, a.condition, a.x, a.other),
+        threads=cdiv(numel(a.O), 4) if item == 1 else numel(a.O),
+        constants={"item": item},
     )

@@ -28,6 +28,7 @@ from webq8.handlers.registry import (
 from webq8.ir import Alias, Const, Dispatch, Tensor, Value
 
 __all__ = [
+    "CODES",
     "DTYPES",
     "INT64",
     "Axis",
@@ -884,8 +885,8 @@ def empty(a: Args) -> Iterator[Dispatch]:
     yield _constant(a.out, 0)
 
 
-# in the order of the constants in wgsl/convert.wgsl
-_CODES = ("float32", "int32", "int64", "int8", "uint8", "bool")
+# in the order of the constants in wgsl/wide.wgsl
+CODES = ("float32", "int32", "int64", "int8", "uint8", "bool")
 
 
 def _conversion(
@@ -906,8 +907,8 @@ def _conversion(
         },
         threads=cdiv(count, 4) if item == 1 else count,
         constants={
-            "x_dtype": _CODES.index(dtype),
-            "y_dtype": _CODES.index(out.tensor.dtype),
+            "x_dtype": CODES.index(dtype),
+            "y_dtype": CODES.index(out.tensor.dtype),
             "sequence": sequence is not None,
         },
     )

@@ -64,8 +64,16 @@ for _function in (np.tanh, np.exp, np.expm1, np.log, np.log2, np.log10, np.log1p
     _rounded(partial(_of_x, _function), _function.__name__)
 
 
+def _whole(a: Args) -> bool:
+    kind: str = a.x.dtype.kind
+    return kind in "iu"
+
+
 def _clip(a: Args) -> Array:
-    low, high = (np.clip(b, -(2**31), 2**31 - 1) if a.x.dtype == np.int32 else b for b in (a.min, a.max))
+    low, high = a.min, a.max
+    if _whole(a):
+        least, most = np.iinfo(a.x.dtype).min, np.iinfo(a.x.dtype).max
+        low, high = (least if low < least else int(low)), (most if high > most else int(high))
     return np.asarray(np.minimum(np.maximum(a.x, a.x.dtype.type(low)), a.x.dtype.type(high)))
 
 
@@ -90,17 +98,17 @@ _exact(
 
 
 def _typed(a: Args, value: Any) -> Any:
-    """A number in the dtype of x, int32 wrapping around; arrays as they are."""
+    """A number in the dtype of x, integers wrapping around; arrays as they are."""
     if isinstance(value, np.ndarray):
         return value
-    return np.array(int(value)).astype(np.int32) if a.x.dtype == np.int32 else np.float32(value)
+    return np.array(int(value)).astype(a.x.dtype) if _whole(a) else np.float32(value)
 
 
 def _sum(a: Args, first: Any, second: Any, alpha: float) -> Array:
-    # in 64 bits, cut to 32: numpy warns where scalars overflow
-    if a.x.dtype == np.int32:
-        wide = np.asarray(first).astype(np.int64) + int(alpha) * np.asarray(second).astype(np.int64)
-        return np.asarray(wide.astype(np.int32))
+    # in 64 bits, cut to those of x
+    if _whole(a):
+        wide = np.asarray(first).astype(np.int64) + np.int64(int(alpha)) * np.asarray(second).astype(np.int64)
+        return np.asarray(wide.astype(a.x.dtype))
     return np.asarray(first + np.float32(alpha) * second)
 
 
@@ -125,8 +133,10 @@ def _divide(a: Args) -> Array:
     if mode == "floor":
         return np.asarray(a.x // other)
     if mode == "trunc":
-        quotient = a.x.astype(np.float64) / other if a.x.dtype == np.int32 else a.x / other
-        return np.asarray(np.trunc(quotient).astype(a.x.dtype))
+        if _whole(a):
+            towards_zero = (a.x - np.fmod(a.x, other)) // other
+            return np.asarray(towards_zero.astype(a.x.dtype))
+        return np.asarray(np.trunc(a.x / other).astype(a.x.dtype))
     return np.asarray(a.x.astype(np.float32) / np.asarray(other).astype(np.float32))
 
 

@@ -267,9 +267,7 @@ def _is_const(arg: Arg, value: Tensor) -> bool:
     return isinstance(declared, TensorArg) and declared.must_be_constant(value.dtype)
 
 
-@cache
-def _callable(name: str) -> Callable[..., Any]:
-    spec = _SHORT[name]
+def _callable(spec: Op) -> Callable[..., Any]:
     names = [n for n in spec.args if n != "out"]
     parameters = []
     for name in names:
@@ -302,10 +300,16 @@ def _callable(name: str) -> Callable[..., Any]:
     return call
 
 
+@cache
+def _named(name: str) -> Callable[..., Any]:
+    """Kept here and not as globals: an op that is named like a builtin would hide it."""
+    return _callable(_SHORT[name])
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
     if name not in _SHORT:
         raise AttributeError(f"webq8.ops has no {name!r}; there are {', '.join(sorted(_SHORT))}")
-    return _callable(name)  # kept there, not as a global: those named like a builtin would hide it here
+    return _named(name)
 
 
 def __dir__() -> list[str]:

@@ -87,7 +87,7 @@ _TENSORS: tuple[tuple[np.ndarray, np.ndarray], ...] = (
 
 
 def _scaled(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    return np.clip(x * scale.item(), -FLT_MAX, FLT_MAX).astype(np.float32)
+    return np.clip(x.astype(np.float64) * scale.item(), -FLT_MAX, FLT_MAX).astype(np.float32)
 
 
 def _by_tensors() -> Iterator[Case]:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import webq8
@@ -67,3 +68,23 @@ def test_every_flatbuffers_of_the_range() -> None:
         assert (str(wheel) in file) == bool(path)
     assert len(read[""]) > 50
     assert read[str(wheel)] == read[""]
+
+
+def test_wheel_holds_what_its_metadata_names(tmp_path: Path) -> None:
+    """Built as for an index: the package, the plugin beside it, and the data that `paths.resource_dir` looks for."""
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT]
+    subprocess.run(build, capture_output=True, check=True)
+    [path] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(path) as wheel:
+        names = set(wheel.namelist())
+    assert {name.split("/")[0] for name in names} == {
+        "pytest_webq8.py",
+        "webq8",
+        f"webq8-{webq8.__version__}.dist-info",
+    }
+    for entry in importlib.metadata.distribution("webq8").entry_points:
+        module = entry.module.replace(".", "/")
+        assert f"{module}.py" in names, entry
+    for folder in ("wgsl", "web"):
+        files = {f"webq8/{file.relative_to(ROOT).as_posix()}" for file in (ROOT / folder).rglob("*") if file.is_file()}
+        assert {name for name in files if "__pycache__" not in name} <= names

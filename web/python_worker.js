@@ -11,17 +11,19 @@ export async function serve({ pyodide: version, desk }) {
   try {
     const pyodide = await startPython(version, { stdout: print, stderr: print });
     const { answer } = pyodide.pyimport("webq8.transport");
+    const { to_bytes, use_bytes } = pyodide.pyimport("webq8.gpu");
     await fetch(desk, { method: "POST" });
     for (;;) {
       const call = await fetch(desk);
       if (call.status === 204) continue; // none yet
       if (!call.ok) return; // the desk was closed
-      const reply = await answer(pyodide.toPy(await call.arrayBuffer()));
-      const buffer = reply.getBuffer("u8");
+      const message = to_bytes(await call.arrayBuffer());
+      const reply = await answer(message);
       // A blob: the text of other bodies goes through the debugging protocol too, slowly.
-      await fetch(desk, { method: "POST", body: new Blob([buffer.data]) });
-      buffer.release();
+      const body = use_bytes(reply, (bytes) => new Blob([bytes]));
+      message.destroy();
       reply.destroy();
+      await fetch(desk, { method: "POST", body });
     }
   } catch (error) {
     await fetch(desk, { method: "PUT", body: `${error}` });

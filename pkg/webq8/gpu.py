@@ -4,14 +4,16 @@ WebGPU objects, error scopes, loss, reading back, live counts, and fetching a fi
 adapter is None or jsnull by Pyodide's version, so truth is tested; a device without requiredLimits stays at the
 defaults; invalid objects look like valid ones, so every creation and submit runs within error scopes; after a loss
 everything seems to succeed and only mapAsync rejects; Pyodide reports a future that fails while nothing waits for it,
-even where something will; its conversions of arrays fail above 2 GiB, some of them silently.
+even where something will; its conversions of arrays and texts fail above 2 GiB, some of them silently.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from importlib.resources import files
-from typing import Any
+from time import perf_counter
+from typing import Any, TypeVar
 
 import js
 from pyodide.code import run_js
@@ -20,8 +22,23 @@ from pyodide.ffi import JsException, can_run_sync, create_proxy, run_sync, to_js
 from webq8 import wgsl
 from webq8.errors import CannotBlock, ClosedError, DeviceError, DeviceLost, InputError, NoAdapter, ShaderError
 from webq8.ir import Limits, Plan, ProgramPlan, Slot, Step
+from webq8.stages import Steps
 
-__all__ = ["Adapter", "Device", "Loaded", "block", "device", "fetch", "live", "read", "request_ahead", "to_python"]
+__all__ = [
+    "Adapter",
+    "Device",
+    "Loaded",
+    "block",
+    "device",
+    "fetch",
+    "live",
+    "read",
+    "request_ahead",
+    "to_bytes",
+    "to_python",
+    "use_bytes",
+    "with_pauses",
+]
 
 _js = getattr(js, "webq8Replay", None) or run_js(files("webq8").joinpath("replay.js").read_text("utf-8"))
 _device: "asyncio.Future[Device] | None" = None  # the last one that was requested
@@ -32,6 +49,7 @@ _LIMITS = {
     "max_compute_workgroups_per_dimension": "maxComputeWorkgroupsPerDimension",
     "max_compute_workgroup_storage_size": "maxComputeWorkgroupStorageSize",
 }
+_TURN = 0.012  # seconds of a stage until the page has a turn
 _BATCH_MS, _BATCHES = 30, 5  # a submit and its answer can cost 15 ms
 _SOFTWARE = ("swiftshader", "llvmpipe", "lavapipe", "softpipe", "microsoft basic render")  # where no flag says so
 _HELP = (
@@ -40,6 +58,8 @@ _HELP = (
 )
 _MATRIX = "chromium-experimental-subgroup-matrix"
 _FEATURES = ("timestamp-query", "subgroups", _MATRIX)  # asked for where the adapter has them
+
+T = TypeVar("T")
 
 # kernel, overrides, bindings that are writable beside what the WGSL says
 Variant = tuple[str, tuple[tuple[str, int | float | bool], ...], tuple[str, ...]]
@@ -78,6 +98,11 @@ def to_bytes(array: Any) -> bytearray:
     return copied
 
 
+def use_bytes(buffer: Any, use: Callable[[Any], Any]) -> Any:
+    """What a JavaScript function makes of the bytes of a Python buffer, which it is given as a Uint8Array."""
+    return _memory(buffer, use)
+
+
 def _text(error: JsException) -> str:
     return str(getattr(error, "message", "") or error)
 
@@ -88,8 +113,13 @@ def _observed(future: "asyncio.Future[Any]") -> "asyncio.Future[Any]":
     return future
 
 
+def _message(value: Any) -> bytes:
+    """Numbers, lists and dicts with texts of this run in them, for replay.js to read."""
+    return json.dumps(value).encode()
+
+
 def _object(value: Any) -> Any:
-    """A JS object of a dict, its lists as arrays: the one way in which descriptors are made."""
+    """A JS object of a dict, its lists as arrays."""
     return to_js(value, dict_converter=js.Object.fromEntries)
 
 
@@ -198,6 +228,7 @@ class Device:
         has_packed_dot = language and language.has("packed_4x8_integer_dot_product")
         self.packed_dot = bool(has_packed_dot) and not adapter.software
         self.state = _js.watch(raw)
+        self._modules: dict[str, int] = {}  # what replay.js knows WGSL texts by
         self._pipelines: dict[tuple[Any, ...], asyncio.Future[Any]] = {}
 
     @property
@@ -241,8 +272,9 @@ class Device:
                 for b in wgsl.kernel(name).bindings
             ]
             layout = {"layout": _layout(name, writable), "entries": entries}
-            descriptor = {"label": name, "code": source, "constants": dict(constants), **layout}
-            promise = _js.pipeline(self.raw, self.state, _object(descriptor))
+            module = {"module": self._modules.setdefault(source, len(self._modules)), "code": source}
+            descriptor = _message({"label": name, "constants": dict(constants), **layout, **module})
+            promise = _js.pipeline(self.raw, self.state, _memory, descriptor)
             future = _observed(asyncio.ensure_future(self._compiled(name, source, promise)))
             self._pipelines[key] = future
         return future
@@ -251,7 +283,7 @@ class Device:
         try:
             return await self.guard(pipeline, ShaderError)
         except ShaderError as e:
-            lines = await _js.shaderErrors(self.state, source)
+            lines = await _js.shaderErrors(self.state, self._modules[source])
             raise ShaderError("\n".join([f"{name}.wgsl: {e}", *lines])) from None
 
     async def load(self, program: ProgramPlan, on_shader: Callable[[int, int], None]) -> "Loaded":
@@ -308,19 +340,21 @@ class Loaded:
 
     async def _buffers(self, sizes: Sequence[int], usage: int, labels: Sequence[str]) -> list[Any]:
         specs = [[size, usage, label] for size, label in zip(sizes, labels, strict=True)]
-        created = _js.createBuffers(self.device.raw, _object(specs))
+        created = _js.createBuffers(self.device.raw, _memory, _message(specs))
         buffers = list(created.buffers)
         self._held += buffers
         await self.device.guard(created.done)
         return buffers
 
     async def _bind_groups(self, plan: Plan, buffers: Sequence[Any]) -> Any:
-        groups = []
+        names, groups = [], []
         for step in plan.steps:
             k = wgsl.kernel(step.kernel)
-            slots = [[b.index, *_piece(buffers, s)] for b, s in zip(k.bindings, step.slots, strict=True)]
-            groups.append([f"{step.node}, {step.kernel}", _layout(step.kernel, step.writable), slots])
-        return await self.device.guard(_js.bindGroups(self.device.raw, self.device.state, _object(groups)))
+            groups.append([[b.index, *_piece(buffers, s)] for b, s in zip(k.bindings, step.slots, strict=True)])
+            names.append([f"{step.node}, {step.kernel}", _layout(step.kernel, step.writable)])
+        device = self.device
+        created = _js.bindGroups(device.raw, device.state, _memory, _message(names), _object(groups))
+        return await device.guard(created)
 
     def _replay(self, plan: Plan, compiled: Sequence[Any], buffers: Sequence[Any], groups: Any) -> Any:
         return _js.replay(
@@ -382,6 +416,20 @@ class Loaded:
             _js.destroyBuffer(self._held.pop())
 
 
+async def with_pauses(steps: Steps[T]) -> T:
+    """The result of a stage, with pauses in which the page does what waits; background tabs are not slowed by them."""
+    end = perf_counter() + _TURN
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: T = done.value
+            return result
+        if perf_counter() > end:
+            await asyncio.sleep(0)
+            end = perf_counter() + _TURN
+
+
 def block(begin: Callable[[], Awaitable[Any]]) -> Any:
     """The result of the awaitable that `begin` returns, without `await`, where the browser can wait (JavaScript Promise
     Integration)."""
@@ -399,22 +447,28 @@ async def fetch(url: str, on_bytes: Callable[[int, int], None]) -> bytes:
         response = await js.fetch(url)
     except JsException as e:
         raise InputError(f"{url} cannot be fetched: {_text(e)}") from None
-    return await _body(response, url, on_bytes)
+    return await _body(response, f"{url} cannot be fetched", on_bytes)
 
 
-async def _body(response: Any, url: str, on_bytes: Callable[[int, int], None]) -> bytes:
+async def _body(response: Any, failed: str, on_bytes: Callable[[int, int], None]) -> bytes:
+    """What a Response holds; `failed` begins the error where it does not come."""
     if not response.ok:
-        raise InputError(f"{url} cannot be fetched: HTTP {response.status} {response.statusText}".rstrip())
+        raise InputError(f"{failed}: HTTP {response.status} {response.statusText}".rstrip())
     data = bytearray()
     try:
         if not response.body:  # an answer without content, or a browser without streams
-            return bytes(to_bytes(await response.arrayBuffer()))
+            data = to_bytes(await response.arrayBuffer())
+            if not data:
+                raise InputError(f"{failed}: it has no content")
+            return bytes(data)
         length = response.headers.get("content-length") or ""
         total = int(length) if length.isdecimal() else 0
         reader = response.body.getReader()
         try:
-            while not (part := await reader.read()).done:
-                data += to_bytes(part.value)
+            while not (part := await _js.next(reader)).done:
+                chunk = bytearray(part.size)
+                part.copyTo(_memory, chunk)
+                data += chunk
                 on_bytes(len(data), total)
         except BaseException:
             with suppress(JsException):
@@ -422,7 +476,7 @@ async def _body(response: Any, url: str, on_bytes: Callable[[int, int], None]) -
             raise
     except JsException as e:
         after = f" after {len(data):,} bytes" if data else ""
-        raise InputError(f"{url} cannot be fetched{after}: {_text(e)}") from None
+        raise InputError(f"{failed}{after}: {_text(e)}") from None
     return bytes(data)
 
 
@@ -431,7 +485,8 @@ async def read(source: Any, on_bytes: Callable[[int, int], None]) -> tuple[bytes
     kind = _kind(source)
     try:
         if kind == "Response":
-            return await _body(source, source.url, on_bytes), source.url
+            failed = f"{source.url} cannot be fetched" if source.url else "source: this Response cannot be read"
+            return await _body(source, failed, on_bytes), source.url
         if kind in ("Blob", "File"):
             return bytes(to_bytes(await source.arrayBuffer())), getattr(source, "name", "program")
         if _is_buffer(source, kind):

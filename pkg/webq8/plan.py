@@ -30,6 +30,7 @@ from webq8.ir import (
 from webq8.layout import LayoutName, default_layout, layout, nbytes
 from webq8.memory import ALIGNMENT, Span, largest_sum, share
 from webq8.rewrite import average_on_int8, drop_dead_calls, reads, writes
+from webq8.stages import Stage, Steps
 from webq8.submits import submit_ends
 
 __all__ = ["check_method", "fold_grid", "plan_program"]
@@ -47,13 +48,15 @@ def check_method(method: Method, what: str, budget: Budget | None = None) -> Gra
     return graph
 
 
-def find_problems(method: Method, budget: Budget) -> tuple[Graph, list[Problem]]:
+@Stage
+def find_problems(method: Method, budget: Budget) -> Steps[tuple[Graph, list[Problem]]]:
     """A method's graph, and everything that keeps it from running: what its reader, the registry and the flow of data
     say. Calls that fold have folded: what they compute may have to be a constant for those that follow."""
     values, calls, problems = list(method.graph.values), list[Call](), list(method.problems)
     if whole := [p for p in problems if not p.node]:
         return method.graph, list(dict.fromkeys(whole))
     for call in method.graph.calls:
+        yield
         spec = REGISTRY.get(call.op)
         if spec is None:
             problems.append(Problem(call.node, call.op, "no such op in webq8"))
@@ -70,7 +73,7 @@ def find_problems(method: Method, budget: Budget) -> tuple[Graph, list[Problem]]
     graph = method.graph._replace(values=tuple(values), calls=tuple(calls))
     # calls left out above would only make this complain about what they should have computed
     problems = problems or _data_flow_problems(graph)
-    return (graph if problems else drop_dead_calls(average_on_int8(graph))), problems
+    return (graph if problems else drop_dead_calls((yield from average_on_int8(graph)))), problems
 
 
 def _weight(spec: Op, given: Sequence[Given]) -> tuple[int, int]:
@@ -138,15 +141,18 @@ def check_memory(graph: Graph, what: str) -> None:
             check_limit(size, _MOST_IN_MEMORY, f"{what}: a tensor {t.dtype} {list(t.shape)}", 'device="cpu"')
 
 
+@Stage
 def plan_program(
     graphs: Mapping[str, Graph], limits: Limits, what: str = "program", budget: Budget | None = None
-) -> ProgramPlan:
+) -> Steps[ProgramPlan]:
     """Plans the graphs of a program's methods, which `check_method` has passed, after rewriting.
 
     Raises LimitError where a buffer, a binding or a grid would exceed the device's limits.
     """
     constants = _Constants(limits, what, budget or Budget(None, what))
-    plans = {name: _Planner(graph, limits, constants, what).plan() for name, graph in graphs.items()}
+    plans = {}
+    for name, graph in graphs.items():
+        plans[name] = yield from _Planner(graph, limits, constants, what).plan()
     return ProgramPlan(plans, constants.buffers(), tuple(name for _, name in constants.largest))
 
 
@@ -170,14 +176,15 @@ class _Planner:
         self.dispatches: list[Dispatch] = []
         self.roots: dict[int, int] = {}  # aliases
 
-    def plan(self) -> Plan:
+    def plan(self) -> Steps[Plan]:
         calls = [(c, REGISTRY[c.op]) for c in self.graph.calls]
         self._choose_layouts(calls)
         inputs = [self._plain_input(i) for i in self.graph.inputs]
         for call, spec in calls:
             self._call(call, spec)
+            yield
         outputs = [self._as(i, "plain", "outputs") for i in self.graph.outputs if i in self.tensors]
-        return _Allocator(self, inputs, outputs).plan()
+        return (yield from _Allocator(self, inputs, outputs).plan())
 
     def _choose_layouts(self, calls: Sequence[tuple[Call, Op]]) -> None:
         """A tensor lives in the layout that its producer writes, else the one its first reader wants."""
@@ -335,9 +342,14 @@ class _Allocator:
         self.dispatches = self._needed([d for d in planner.dispatches if d.threads])
         self.slots: dict[int, Slot] = {}
 
-    def plan(self) -> Plan:
+    def plan(self) -> Steps[Plan]:
+        yield
         buffers, largest, live = self._activations()
-        steps = _bound_alike([self._step(d) for d in self.dispatches])
+        made = []
+        for dispatch in self.dispatches:
+            yield
+            made.append(self._step(dispatch))
+        steps = _bound_alike(made)
         return Plan(
             tuple(buffers),
             tuple(largest),

@@ -90,10 +90,21 @@ globalThis.webq8Replay ??= (() => {
     };
   }
 
+  // What a Python buffer holds as JSON: Pyodide's own way with texts reads wrong ones above 2 GiB.
+  function read(memory, message) {
+    return JSON.parse(memory(message, (bytes) => new TextDecoder().decode(bytes.slice())));
+  }
+
   // Copies a typed array or an ArrayBuffer to `destination`, a Python buffer.
   function copy(memory, source, destination) {
     const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(source) ? source : new Uint8Array(source);
     memory(destination, (bytes) => bytes.set(new Uint8Array(buffer, byteOffset, byteLength)));
+  }
+
+  // The next part of a stream. Python does not see it: Pyodide knows no typed arrays that it first meets above 2 GiB.
+  async function next(reader) {
+    const { done, value } = await reader.read();
+    return { done, size: value?.length, copyTo: (memory, destination) => copy(memory, value, destination) };
   }
 
   // `bytes` are a multiple of 4.
@@ -142,20 +153,22 @@ globalThis.webq8Replay ??= (() => {
     return map.get(key);
   }
 
-  // A pipeline of `code` with the overrides `constants`, its bindings laid out by `entries`, which `layout` is a name for.
-  function pipeline(device, { modules, layouts }, { label, code, constants, layout, entries }) {
+  // A pipeline of `code`, which `module` is a number for, with the overrides `constants`, its bindings laid out by
+  // `entries`, which `layout` is a name for: those are what `message` holds.
+  function pipeline(device, { modules, layouts }, memory, message) {
+    const { label, module: number, code, constants, layout, entries } = read(memory, message);
     return scoped(device, () => {
       const bindGroupLayouts = [once(layouts, layout, () => device.createBindGroupLayout({ label, entries }))];
-      const module = once(modules, code, () => device.createShaderModule({ label, code }));
+      const module = once(modules, number, () => device.createShaderModule({ label, code }));
       const compute = { module, entryPoint: "main", constants };
       return device.createComputePipelineAsync({ label, layout: device.createPipelineLayout({ bindGroupLayouts }), compute });
     });
   }
 
-  // What the browser tells of why `code` does not compile: a line each, none where it does not tell.
-  async function shaderErrors({ modules }, code) {
+  // What the browser tells of why a module does not compile: a line each, none where it does not tell.
+  async function shaderErrors({ modules }, number) {
     try {
-      const { messages } = await modules.get(code).getCompilationInfo();
+      const { messages } = await modules.get(number).getCompilationInfo();
       const errors = [...messages].filter(({ type }) => type === "error");
       return errors.map(({ lineNum, message }) => `  line ${lineNum}: ${message}`);
     } catch {
@@ -163,15 +176,17 @@ globalThis.webq8Replay ??= (() => {
     }
   }
 
-  // steps: arrays of label, name of a layout, and for each binding its number, buffer, offset and size
-  async function bindGroups(device, { layouts }, steps) {
+  // groups: for each step and binding its number, buffer, offset and size; `message` holds each one's label and the name
+  // of its layout
+  async function bindGroups(device, { layouts }, memory, message, groups) {
+    const names = read(memory, message);
     const entry = ([binding, buffer, offset, size]) => ({ binding, resource: { buffer, offset, size } });
-    const create = ([label, layout, slots]) =>
-      device.createBindGroup({ label, layout: layouts.get(layout), entries: slots.map(entry) });
+    const create = ([label, layout], i) =>
+      device.createBindGroup({ label, layout: layouts.get(layout), entries: groups[i].map(entry) });
     try {
-      return await scoped(device, () => steps.map(create));
+      return await scoped(device, () => names.map(create));
     } catch (error) {
-      return blame(device, steps.map((step) => [step[0], () => create(step)]), error);
+      return blame(device, names.map((name, i) => [name[0], () => create(name, i)]), error);
     }
   }
 
@@ -297,7 +312,10 @@ globalThis.webq8Replay ??= (() => {
         }
       };
       try {
-        await Promise.all([done, this.submit(begin, staging, encodeSteps, encodeCopies)]);
+        const run = this.submit(begin, staging, encodeSteps, encodeCopies);
+        run.catch(() => {}); // it is waited for second, so that a lack of memory is told as such
+        await done;
+        await run;
         this.readMapped(staging, destination);
       } catch (error) {
         buffers.forEach(destroyBuffer);
@@ -365,10 +383,11 @@ globalThis.webq8Replay ??= (() => {
     counts,
     answer: (device) => scoped(device, () => {}),
     copy,
-    createBuffers,
+    createBuffers: (device, memory, message) => createBuffers(device, read(memory, message)),
     destroyBuffer,
     bindGroups,
     memory,
+    next,
     pipeline,
     shaderErrors,
     watch,

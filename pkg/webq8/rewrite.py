@@ -15,6 +15,7 @@ from webq8.handlers.int8 import IDENTITY, RELU, UNBOUNDED, Clamp, requantizing_t
 from webq8.handlers.pool import KERNEL
 from webq8.handlers.registry import REGISTRY, SCALE, ZERO_POINT, Int, arguments, bind, f32
 from webq8.ir import Call, Graph, ListRef, Tensor, Value
+from webq8.stages import Stage, Steps
 
 __all__ = [
     "MOVING_OPS",
@@ -48,12 +49,13 @@ Grid = tuple[float, int]  # the scale and zero point of dequantized int8 values
 Function = Callable[[float], float]
 
 
-def optimize(graph: Graph, names: Collection[str] | None = None) -> Graph:
+@Stage
+def optimize(graph: Graph, names: Collection[str] | None = None) -> Steps[Graph]:
     """Applies the optimizations of these names; all of them without."""
     graph = spell_out_quantization(graph)
     for name, step in OPTIMIZATIONS.items():
         if names is None or name in names:
-            graph = drop_dead_calls(step(graph))
+            graph = drop_dead_calls((yield from step.steps(graph)))
     return graph
 
 
@@ -104,7 +106,7 @@ def drop_dead_calls(graph: Graph) -> Graph:
     return graph._replace(calls=tuple(reversed(kept)))
 
 
-def average_on_int8(graph: Graph) -> Graph:
+def average_on_int8(graph: Graph) -> Steps[Graph]:
     """dequantize → mean or average → quantize: a sum of int8, scaled once. Float32 sums differ between devices, and by
     a quantum where a mean is a tie; these do not. So the reference runs what this makes as well.
 
@@ -118,6 +120,7 @@ def average_on_int8(graph: Graph) -> Graph:
     functions: dict[int, tuple[int, tuple[Function, ...]]] = {}  # those of elements of such tensors, one after another
     made: dict[int, tuple[int, Call]] = {}  # tensors that are averages of such, or moved from averages: place and call
     for place, call in enumerate(editor.each()):
+        yield
         outs = _ids(editor.values, call.args[-1:])
         if _dequantizes(editor, call):
             scale, zero_point = (editor.values[i] for i in call.args[1:3])
@@ -268,11 +271,13 @@ def _copied(editor: "_Editor", quantize: Call, call: Call, new: Mapping[int, int
     return outs
 
 
-def quantize_early(graph: Graph) -> Graph:
+@Stage
+def quantize_early(graph: Graph) -> Steps[Graph]:
     """dequantize → view, permute, max_pool, … → quantize: those ops move values or keep the largest, and quantizing
     never swaps two values' order, so they run on int8 after the quantize as well."""
     editor = _Editor(graph)
     for call in editor.each():
+        yield
         # what holds for a quantize holds for those that it leads to, further up
         waiting = [call] if _quantizes(editor, call) and _comes_from_int8(editor, call.args[0]) else []
         while waiting:
@@ -291,11 +296,13 @@ def quantize_early(graph: Graph) -> Graph:
     return editor.graph()
 
 
-def fuse_tables(graph: Graph) -> Graph:
+@Stage
+def fuse_tables(graph: Graph) -> Steps[Graph]:
     """dequantize → relu, hardtanh, clamp … → quantize is a function of 256 values: a table, or nothing where it is the
     identity. Tables in a row become one."""
     editor = _Editor(graph)
     for call in editor.each():
+        yield
         found = _table_of(editor, call)
         if found is None:
             continue
@@ -313,10 +320,12 @@ def fuse_tables(graph: Graph) -> Graph:
     return editor.graph()
 
 
-def fuse_clamps(graph: Graph) -> Graph:
+@Stage
+def fuse_clamps(graph: Graph) -> Steps[Graph]:
     """A table that only bounds its input becomes the epilogue of the op before it."""
     editor = _Editor(graph)
     for call in editor.each():
+        yield
         before = editor.producer(call.args[0]) if call.op == TABLE else None
         if before is None or not REGISTRY[before.op].fuses_clamp or editor.uses(call.args[0]) != 1:
             continue
@@ -330,7 +339,7 @@ def fuse_clamps(graph: Graph) -> Graph:
     return editor.graph()
 
 
-OPTIMIZATIONS: dict[str, Callable[[Graph], Graph]] = {
+OPTIMIZATIONS: dict[str, Stage[[Graph], Graph]] = {
     "quantize_early": quantize_early,
     "fuse_tables": fuse_tables,
     "fuse_clamps": fuse_clamps,

@@ -19,6 +19,7 @@ from webq8.ir import Graph, Limits, Method, Plan, ProgramPlan, Tensor, Value
 from webq8.ir import Program as Parsed
 from webq8.plan import check_memory, find_problems, plan_program
 from webq8.rewrite import has_constant_calls, optimize
+from webq8.stages import Stage, Steps
 
 if TYPE_CHECKING:
     from webq8.gpu import Adapter, Loaded
@@ -293,7 +294,7 @@ async def load(
             await gpu.request_ahead()
     data, name = await _read(source, report)
     clock.lap("read")
-    parsed = read_pte(data, name)
+    parsed = await _pace(device)(read_pte.steps(data, name))
     clock.lap("parse")
     return await compile_program(parsed, name, device, report, clock, optimizations)
 
@@ -307,11 +308,11 @@ async def compile_program(
     optimizations: Collection[str] | None = None,
 ) -> Program:
     """Checks, rewrites, plans and uploads a program that has been read."""
-    report, clock = report or _Monotonic(None), clock or _Clock()
+    report, clock, pace = report or _Monotonic(None), clock or _Clock(), _pace(device)
     budget = Budget(parsed.size, name)
     graphs, refused = dict[str, Graph](), dict[str, Webq8Error]()
     for n, method in parsed.methods.items():
-        graph, problems = find_problems(method, budget)
+        graph, problems = await pace(find_problems.steps(method, budget))
         try:
             raise_problems(name if len(parsed.methods) == 1 else f"{name}, method {shown(n)}", problems)
             if device == "cpu":
@@ -336,11 +337,11 @@ async def compile_program(
             'WebGPU is only there in a web page: run this in Pyodide, use `webq8 run`, or pass device="cpu"'
         ) from None
     computing = {n: g for n, g in graphs.items() if any(isinstance(g.values[i], Tensor) for i in g.outputs)}
-    rewritten = {n: rewrite(graph, optimizations, budget) for n, graph in computing.items()}
+    rewritten = {n: await pace(rewrite.steps(graph, optimizations, budget)) for n, graph in computing.items()}
     clock.lap("rewrite")
     owner = await gpu.device()
     clock.lap("device")
-    planned = _planned(rewritten, owner.limits, name, budget, refused)
+    planned = await pace(_planned(rewritten, owner.limits, name, budget, refused))
     _check_some(name, graphs.keys() - refused.keys(), refused)
     clock.lap("plan")
 
@@ -357,6 +358,20 @@ async def compile_program(
     return program
 
 
+def _pace(device: str) -> Callable[[Steps[T]], Awaitable[T]]:
+    """How a stage of loading is done: on the way to a GPU with pauses for the page, elsewhere at once."""
+    if device == "webgpu":
+        with suppress(ImportError):
+            from webq8 import gpu
+
+            return gpu.with_pauses
+    return _at_once
+
+
+async def _at_once(steps: Steps[T]) -> T:
+    return Stage(lambda: steps)()
+
+
 def _check_some(name: str, methods: Collection[str], refused: Mapping[str, Webq8Error]) -> None:
     """Raises what is wrong with all methods where none can run; what they have in common is said once."""
     if methods:
@@ -369,20 +384,22 @@ def _check_some(name: str, methods: Collection[str], refused: Mapping[str, Webq8
 
 def _planned(
     graphs: Mapping[str, Graph], limits: Limits, name: str, budget: Budget, refused: dict[str, Webq8Error]
-) -> ProgramPlan:
+) -> Steps[ProgramPlan]:
     """The plans of those methods that fit the device; adds the others to `refused`."""
     try:
-        return plan_program(graphs, limits, name, budget)
+        return (yield from plan_program.steps(graphs, limits, name, budget))
     except LimitError:
         for n, graph in graphs.items():
             try:
-                plan_program({n: graph}, limits, name, budget)
+                yield from plan_program.steps({n: graph}, limits, name, budget)
             except LimitError as e:
                 refused[n] = e
-        return plan_program({n: g for n, g in graphs.items() if n not in refused}, limits, name, budget)
+        rest = {n: g for n, g in graphs.items() if n not in refused}
+        return (yield from plan_program.steps(rest, limits, name, budget))
 
 
-def rewrite(graph: Graph, optimizations: Collection[str] | None = None, budget: Budget | None = None) -> Graph:
+@Stage
+def rewrite(graph: Graph, optimizations: Collection[str] | None = None, budget: Budget | None = None) -> Steps[Graph]:
     """What is planned of a graph that was checked. Constants fold where numpy is there to compute them."""
     if has_constant_calls(graph):  # rarely; the reference takes its time to import
         try:
@@ -391,7 +408,7 @@ def rewrite(graph: Graph, optimizations: Collection[str] | None = None, budget: 
             pass
         else:
             graph = fold_constants(graph, budget)
-    return optimize(graph, optimizations)
+    return (yield from optimize.steps(graph, optimizations))
 
 
 def inspect(source: Source) -> dict[str, Any]:
@@ -432,7 +449,7 @@ def inspect(source: Source) -> dict[str, Any]:
     return {"model": name, "methods": methods}
 
 
-async def _read(source: Source, report: "_Monotonic") -> tuple[bytes | bytearray | memoryview, str]:
+async def _read(source: Source, report: "_Monotonic") -> tuple[bytes, str]:
     if hasattr(source, "js_id"):
         from webq8 import gpu
 
@@ -445,10 +462,10 @@ async def _read(source: Source, report: "_Monotonic") -> tuple[bytes | bytearray
     return _read_here(source)
 
 
-def _read_here(source: Source) -> tuple[bytes | bytearray | memoryview, str]:
+def _read_here(source: Source) -> tuple[bytes, str]:
     """The bytes and the name of what needs no fetching."""
     if isinstance(source, bytes | bytearray):
-        return source, "program"
+        return bytes(source), "program"  # a copy of what may change while it is read, or later
     if isinstance(source, str | os.PathLike):
         path = Path(os.fsdecode(source))
         try:
@@ -464,9 +481,9 @@ def _read_here(source: Source) -> tuple[bytes | bytearray | memoryview, str]:
             raise InputError(f"source: reading it fails: {e}; pass a file that is open in binary mode") from None
         if not isinstance(data, bytes | bytearray | memoryview):
             raise InputError(f"source: reading it gives {type(data).__name__}; open the file in binary mode")
-        return data, Path(str(getattr(source, "name", "program"))).name
+        return bytes(data), Path(str(getattr(source, "name", "program"))).name
     if has_buffer(source):
-        return as_buffer(source, "source")[0], "program"
+        return bytes(as_buffer(source, "source")[0]), "program"
     hint = "; await it first" if hasattr(source, "__await__") else ""
     raise InputError(f"source: a {type(source).__name__} is not a URL, path, bytes or binary file{hint}")
 
@@ -500,7 +517,7 @@ def _on_bytes(report: "_Monotonic") -> Callable[[int, int], None]:
 def _download(url: str) -> bytes:
     """What a URL gives, on the desktop."""
     if "://" not in url:
-        return bytes(_read_here(url)[0])
+        return _read_here(url)[0]
     import urllib.request  # brings half of the standard library, which pages do without
     from http.client import HTTPException
     from urllib.error import HTTPError

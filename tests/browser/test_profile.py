@@ -137,7 +137,7 @@ async def chain(inputs, weight, scales, layers, seconds):
         await result(inputs[0]).buffer()
     finally:
         submits._SECONDS = usual
-    [program] = ops._programs.values()
+    [program] = (compiled.program for compiled in ops._programs.values())
     before = program.submits, gpu.live()["submits"]
     outputs = await asyncio.gather(*(result(x).numpy() for x in inputs))
     counted = [program.submits - before[0], gpu.live()["submits"] - before[1]]
@@ -162,7 +162,7 @@ async def close_meanwhile(x, weight, scales, seconds, profiling):
         data = await x.buffer()
     finally:
         submits._SECONDS = usual
-    [program] = ops._programs.values()
+    [program] = (compiled.program for compiled in ops._programs.values())
     running = asyncio.ensure_future(program.profile(data) if profiling else program(data))
     before = gpu.live()["submits"]
     while gpu.live()["submits"] < before + 3:

@@ -15,6 +15,7 @@ PACKAGE = Path(webq8.__file__).parent
 # From the ground up: a module imports only modules above it in this list (packages: also from within).
 LAYERS = [
     "errors",
+    "stages",
     "budget",
     "paths",
     "dtypes",

@@ -16,6 +16,7 @@ from webq8.formats.foreign import other_backend, what_it_is
 from webq8.formats.tensors import DYNAMIC, FLOAT16, checked_shape
 from webq8.formats.vkgraph import read_vkgraph
 from webq8.ir import Call, Graph, ListRef, Method, Program, Tensor, Value
+from webq8.stages import Stage, Steps
 
 __all__ = ["read_pte"]
 
@@ -35,13 +36,14 @@ _VULKAN = "VulkanBackend"
 _LISTED = 4  # bytes of an id in a list, read again with every call that has the list
 
 
-def read_pte(data: bytes | bytearray | memoryview, name: str = "program") -> Program:
+@Stage
+def read_pte(data: bytes | bytearray | memoryview, name: str = "program") -> Steps[Program]:
     """Reads a whole file. `name` stands for it in messages.
 
     Raises FormatError where the file is damaged. What is sound but not supported is listed in each method's `problems`.
     """
     view = memoryview(data).toreadonly().cast("B")
-    return _Reader(view, name, Budget(len(view), name)).program()
+    return (yield from _Reader(view, name, Budget(len(view), name)).program())
 
 
 @dataclass
@@ -50,7 +52,7 @@ class _Reader:
     name: str
     budget: Budget
 
-    def program(self) -> Program:
+    def program(self) -> Steps[Program]:
         if bytes(self.data[4:8]) != b"ET12":
             raise FormatError(f"{self.name}: {what_it_is(self.data)}")
         end, base = len(self.data), len(self.data)
@@ -80,7 +82,7 @@ class _Reader:
             raise FormatError(f"{self.name}: the file holds no method")
         methods = {}
         for plan in plans:
-            method = _MethodReader(self, plan).method()
+            method = yield from _MethodReader(self, plan).method()
             if method.name in methods:
                 raise FormatError(f"{self.name}: two methods have the name {shown(method.name)}")
             methods[method.name] = method
@@ -164,10 +166,11 @@ class _MethodReader:
     def _delegates(self) -> list[Table]:
         return self.plan.tables(7, f"{self.what}, delegate")
 
-    def method(self) -> Method:
+    def method(self) -> Steps[Method]:
         tables = self.plan.tables(2, f"{self.what}, value")
         for i, table in enumerate(tables):
             self.values.append(self._value(table, f"value {i}", len(tables), i))
+            yield
         self.values = [self._resolve_list(v) for v in self.values]
         for i in self.plan.vector(3, "i"):
             self._write(self._id(i, "inputs"))
@@ -176,7 +179,7 @@ class _MethodReader:
             self.problems.append(Problem("execution plan", "", f"{len(chains)} chains; one is supported"))
         for chain in chains:
             for i, instruction in enumerate(chain.tables(2, f"{self.what}, instruction")):
-                self._instruction(instruction, f"instruction {i}")
+                yield from self._instruction(instruction, f"instruction {i}")
         inputs = tuple(i for i in self.plan.vector(3, "i") if not self._is_known(i))
         outputs = tuple(self._id(i, "outputs") for i in self.plan.vector(4, "i"))
         for i in outputs:
@@ -262,7 +265,8 @@ class _MethodReader:
         data = self.file.constant(constant, numel(shape) * ITEMSIZE[_DTYPES[code]], node)
         return Tensor(shape, _DTYPES[code], row_major(data, shape, order, _DTYPES[code]))
 
-    def _instruction(self, table: Table, node: str) -> None:
+    def _instruction(self, table: Table, node: str) -> Steps[None]:
+        yield
         kind, inner = table.union(0, f"{self.what}, {node}")
         if inner is None:
             raise FormatError(f"{self.what}: {node}: empty")
@@ -270,7 +274,7 @@ class _MethodReader:
             case 1:
                 self._kernel_call(inner, node)
             case 2:
-                self._delegate_call(inner, node)
+                yield from self._delegate_call(inner, node)
             case 3:
                 self.moved[self._id(inner.integer(1), node)] = self._id(inner.integer(0), node)
             case 4:
@@ -338,7 +342,7 @@ class _MethodReader:
                 self._carry(source, j, f"{node}, view of value {source}")
                 self.written.add(j)
 
-    def _delegate_call(self, table: Table, node: str) -> None:
+    def _delegate_call(self, table: Table, node: str) -> Steps[None]:
         index = table.integer(0)
         if not 0 <= index < len(self._delegates):
             raise FormatError(
@@ -350,7 +354,7 @@ class _MethodReader:
             self.problems.append(other_backend(backend))
             return
         blob = self.file.delegate(delegate, where)
-        graph = read_vkgraph(blob, f"{self.what}, {where}", self.file.named_data, self.file.budget)
+        graph = yield from read_vkgraph(blob, f"{self.what}, {where}", self.file.named_data, self.file.budget)
         self.problems += [replace(p, node=f"{where}, {p.node}") if p.node else p for p in graph.problems]
 
         args = tuple(self._id(i, node) for i in table.vector(1, "i"))

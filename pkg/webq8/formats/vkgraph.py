@@ -14,6 +14,7 @@ from webq8.errors import FormatError, Problem
 from webq8.formats.flatbuf import Table, root
 from webq8.formats.tensors import DYNAMIC, FLOAT16, checked_shape
 from webq8.ir import ListRef, Tensor, Value
+from webq8.stages import Steps
 
 __all__ = ["VkGraph", "read_vkgraph"]
 
@@ -32,7 +33,7 @@ class VkGraph(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def read_vkgraph(blob: memoryview, what: str, named: Callable[[str], memoryview], budget: Budget) -> VkGraph:
+def read_vkgraph(blob: memoryview, what: str, named: Callable[[str], memoryview], budget: Budget) -> Steps[VkGraph]:
     """Reads a delegate's blob; `named` looks up named data of the program.
 
     Raises FormatError where the blob is damaged; what is sound but not supported is returned as `problems`.
@@ -51,12 +52,14 @@ def read_vkgraph(blob: memoryview, what: str, named: Callable[[str], memoryview]
     tables = graph.tables(2, f"{what}, value")
     for i, table in enumerate(tables):
         values.append(_value(table, what, f"value {i}", len(tables), constants, problems))
+        yield
 
     calls = []
     for i, call in enumerate(graph.tables(1, f"{what}, call")):
         args = call.vector(2, "i")
         _check_ids(args, len(values), f"{what}, call {i}")
         calls.append((call.integer(0, "I"), call.string(1), args))
+        yield
     inputs, outputs = graph.vector(3, "I"), graph.vector(4, "I")
     _check_ids(inputs + outputs, len(values), f"{what}, inputs and outputs")
     return VkGraph(tuple(values), tuple(calls), inputs, outputs, tuple(problems))

@@ -12,8 +12,10 @@ const DIV_TRUNC = 6u;
 const DIV_FLOOR = 7u;
 const FMOD = 8u;
 const REMAINDER = 9u;
+const ATAN2 = 10u;
 
 const ONE_BITS = 0x3f800000u;
+const QUARTER_PI = 0.78539816;
 
 override function: u32 = ADD;
 override integer: bool = false;
@@ -86,6 +88,33 @@ fn power(v: f32, e: f32) -> u32 {
   return bitcast<u32>(r) | sign;
 }
 
+// Of a quotient in −1…1 for v ≥ 0 by Cephes' polynomial, turned to the octant of (w, v). The signs are bits: those of
+// zeros count.
+fn angle(v: f32, w: f32) -> u32 {
+  if (is_nan(v) || is_nan(w)) {
+    return NAN_BITS;
+  }
+  let large = max(abs(v), abs(w));
+  let small = min(abs(v), abs(w));
+  var r = 0.0;
+  if (is_infinite(small)) {
+    r = QUARTER_PI;
+  } else if (small != 0.0 && !is_infinite(large)) {
+    // so that the sum does not overflow, nor the difference become subnormal
+    let scale = select(select(1.0, 0x1p64, large < 0x1p-60), 0x1p-4, large > 0x1p120);
+    let p = small * scale;
+    let q = large * scale;
+    let far = p > 0.41421356 * q;
+    let t = select(p, p - q, far) / select(q, p + q, far);
+    let s = t * t;
+    r = t + t * s * (((8.0537445e-2 * s - 1.3877685e-1) * s + 1.9977711e-1) * s - 3.3332949e-1);
+    r += select(0.0, QUARTER_PI, far);
+  }
+  r = select(r, 2.0 * QUARTER_PI - r, abs(v) > abs(w));
+  r = select(r, 4.0 * QUARTER_PI - r, (bitcast<u32>(w) & SIGN_BIT) != 0u);
+  return bitcast<u32>(r) | (bitcast<u32>(v) & SIGN_BIT);
+}
+
 fn apply(v: f32, w: f32) -> u32 {
   switch function {
     case ADD: {
@@ -117,6 +146,9 @@ fn apply(v: f32, w: f32) -> u32 {
     }
     case REMAINDER: {
       return remainder(bitcast<u32>(v), bitcast<u32>(w));
+    }
+    case ATAN2: {
+      return angle(v, w);
     }
     default: {
       return 0u;

@@ -1,6 +1,8 @@
-// Sums over any dimensions, divided by a number; `lanes` threads share an output, each taking every lanes-th term.
+// Sums over any dimensions, divided by a number, or products; `lanes` threads share an output, each taking every
+// lanes-th element.
 
 override lanes: u32 = 1u;
+override product: bool = false;
 
 struct Params {
   outputs: u32,
@@ -18,23 +20,30 @@ struct Params {
 
 var<workgroup> partial: array<f32, 64>;
 
+fn combined(v: f32, w: f32) -> f32 {
+  if (product) {
+    return v * w;
+  }
+  return v + w;
+}
+
 @compute @workgroup_size(64)
 fn main(
   @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
 ) {
   let output = flat_workgroup(id, grid) * (64u / lanes) + local / lanes;
-  var sum = 0.0;
+  var total = select(0.0, 1.0, product);
   if (output < params.outputs) {
     let base = strided(output, params.kept_sizes[0], params.kept_strides[0]);
     for (var i = local % lanes; i < params.count; i += lanes) {
-      sum += x[base + strided(i, params.reduced_sizes[0], params.reduced_strides[0])];
+      total = combined(total, x[base + strided(i, params.reduced_sizes[0], params.reduced_strides[0])]);
     }
   }
-  partial[local] = sum;
+  partial[local] = total;
   for (var half = lanes / 2u; half > 0u; half /= 2u) {
     workgroupBarrier();
     if (local % lanes < half) {
-      partial[local] += partial[local + half];
+      partial[local] = combined(partial[local], partial[local + half]);
     }
   }
   if (local % lanes == 0u && output < params.outputs) {

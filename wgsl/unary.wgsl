@@ -1,5 +1,5 @@
 // y = f(x), element by element; one thread an element. Built-in functions that are inexact near 0 or 1, or that overflow
-// on the way, are made of others here. NaN stays NaN.
+// on the way, are made of others here. NaN stays NaN, but for its sign, which is 0.
 
 const RELU = 0u;
 const CLAMP = 1u;
@@ -31,6 +31,7 @@ const ROUND = 26u;
 const FLOOR = 27u;
 const CEIL = 28u;
 const TRUNC = 29u;
+const SIGN = 30u;
 
 const INFINITY_BITS = 0x7f800000u;
 const NAN_BITS = 0x7fc00000u;
@@ -253,6 +254,9 @@ fn apply(bits: u32) -> u32 {
     case TRUNC: {
       r = trunc(v);
     }
+    case SIGN: {
+      r = sign(v);
+    }
     default: {
     }
   }
@@ -266,6 +270,9 @@ fn apply_integer(v: i32) -> i32 {
     }
     case NEG: {
       return -v;
+    }
+    case SIGN: {
+      return sign(v);
     }
     default: {
       return min(max(v, params.integer_low), params.integer_high);
@@ -285,7 +292,7 @@ fn main(
   if (integer) {
     y[i] = bitcast<u32>(apply_integer(bitcast<i32>(bits)));
   } else if (is_nan(bitcast<f32>(bits))) {
-    y[i] = bits;
+    y[i] = select(bits, 0u, function == SIGN);
   } else {
     y[i] = apply(bits);
   }

@@ -64,6 +64,7 @@ _UNARY = (
     "floor",
     "ceil",
     "trunc",
+    "sign",
     "clamp",
     "hardtanh",
     "leaky_relu",
@@ -93,7 +94,7 @@ def _unary() -> Iterator[Case]:
     for op in ("round", "floor", "ceil", "trunc"):
         yield case(op, "halves", np.arange(-9, 9, 0.5).astype(np.float32))
         yield case(op, "whole", np.array([2.0**23, 2.0**24 + 2, -(2.0**23) + 0.5, 0.49999997, 8388607.5], np.float32))
-    for op in ("relu", "abs", "neg"):
+    for op in ("relu", "abs", "neg", "sign"):
         yield case(op, "int32", _INTS)
         yield case(op, "int32-random", lambda rng: int32(rng, 7, 5))
     for low, high in ((-1.5, None), (None, 0.5), (0, 6), (2, -2), (-_INF, _INF), (None, None), (0.1, 1e300)):
@@ -147,7 +148,7 @@ def _near_whole(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _binary() -> Iterator[Case]:
-    tolerance = {"div": (4e-7, 0.0), "pow": (2e-5, 0.0)}
+    tolerance = {"div": (4e-7, 0.0), "pow": (2e-5, 0.0), "atan2": (1e-6, 0.0)}
 
     def case(op: str, name: str, x: Build | np.ndarray, other: Any, *args: Any) -> Case:
         def build(rng: np.random.Generator) -> tuple[Any, ...]:
@@ -156,7 +157,7 @@ def _binary() -> Iterator[Case]:
         return Case(op, name, build, *tolerance.get(op, ()))
 
     special = np.array([_NAN, _INF, -_INF, 0, -0.0, 1, -1, 2.5, -3, 1e-10, 1e10, 1e25], np.float32)
-    for op in ("add", "sub", "rsub", "mul", "div", "maximum", "minimum", "pow"):
+    for op in ("add", "sub", "rsub", "mul", "div", "maximum", "minimum", "pow", "atan2"):
         for a, b in _PAIRS:
             positive = np.abs if op == "pow" else np.asarray
             yield case(
@@ -167,6 +168,7 @@ def _binary() -> Iterator[Case]:
             )
         if op != "pow":
             yield case(op, "special", special[:, None], special)
+        if op not in ("pow", "atan2"):
             yield case(op, "int32", lambda rng: int32(rng, 7, 1), lambda rng: int32(rng, 5))
             yield case(op, "int32-extremes", _INTS[:, None], _INTS if op != "div" else _INTS[1:])
     for op in ("add", "sub", "rsub"):
@@ -202,6 +204,12 @@ def _binary() -> Iterator[Case]:
     yield case("pow", "squares", _SWEEP, np.float32(2))
     yield case("pow", "roots", np.abs(_SWEEP), np.float32(0.5))
     yield case("pow", "fractions", np.abs(_SWEEP), np.float32(1.7))
+    circle = np.linspace(-7, 7, 2003)
+    yield case("atan2", "circle", np.sin(circle).astype(np.float32), np.cos(circle).astype(np.float32))
+    sizes = np.array([*(2.0 ** np.arange(-126, 127, 7) * 1.3), 3e38, FLT_MAX], np.float32)
+    # what no float32 but a subnormal one is near to, a GPU may take for 0
+    yield Case("atan2", "sizes", lambda _: (np.concatenate([sizes, -sizes])[:, None], -sizes), 1e-6)
+    yield Case("atan2", "small-angles", lambda _: (sizes[:, None], np.concatenate([sizes, -sizes])), 1e-6, 2e-38)
 
 
 # --- truth values
@@ -286,6 +294,12 @@ def _overloads() -> Iterator[Case]:
             yield Case(f"aten.{op}.Scalar", f"{number}", lambda _, n=number: (np.concatenate([_SWEEP, special]), n))
         yield Case(f"aten.{op}.Scalar", "int32", lambda _: (_INTS, -7))
         yield Case(f"aten.{op}.Scalar", "int64", lambda _: (_INTS.astype(np.int64) * 2**31 + _INTS, -7))
+
+    for number in (2, 0.5, 1, 10_000, 0.3, 0, -0.0, -1, -2, _INF, -_INF, _NAN):
+        exponents = np.concatenate([np.linspace(-8, 8, 129).astype(np.float32), special[:-3], [3]], dtype=np.float32)
+        yield Case("aten.pow.Scalar", f"{number}", lambda _, n=number, x=exponents: (n, x), 2e-5)
+    for shape in ((), (7, 5), (0, 3), (2, 3, 5, 7)):
+        yield Case("aten.pow.Scalar", _shape_text(shape), lambda rng, s=shape: (1.7, float32(rng, *s)), 2e-5)
 
     def floats(rng: np.random.Generator, shape: tuple[int, ...] | None) -> np.ndarray | None:
         return None if shape is None else float32(rng, *shape)

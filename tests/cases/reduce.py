@@ -1,4 +1,4 @@
-"""Cases of reductions and softmax."""
+"""Cases of reductions, running sums and softmax."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -45,6 +45,66 @@ def _sums() -> Iterator[Case]:
         yield case(op, "nan-inf", np.array([[1, _NAN], [_INF, 1], [-_INF, _INF]], np.float32), [1], False)
         whole = Case(op, "whole-numbers", lambda rng: (rng.integers(-9, 9, (5, 64)).astype(np.float32), [1], False, 6))
         yield whole
+
+
+def _variances() -> Iterator[Case]:
+    def case(name: str, x: Any, *args: Any) -> Case:
+        return Case("var", name, lambda rng: (x(rng) if callable(x) else x, *args), 3e-6, 0)
+
+    for name, shape, dim, keepdim in _SHAPES:
+        yield case(name, lambda rng, s=shape: float32(rng, *s) + np.float32(0.5), dim, None, keepdim)
+    for correction in (0, 1, 2, 0.5, 13, 99):
+        yield case(f"correction{correction}", lambda rng: float32(rng, 7, 13), [1], correction)
+    yield case("all-null-keep", lambda rng: float32(rng, 3, 5, 7), None, 0, True)
+    yield case("empty-reduced", np.zeros((2, 0), np.float32), [1], 0)
+    # a difference of the sums of squares and of elements has no digit right
+    yield case("far-from-zero", lambda rng: float32(rng, 3, 1031) + np.float32(4096), [1], 0)
+    yield case("far-from-zero-strided", lambda rng: float32(rng, 1031, 3) + np.float32(4096), [0], 0)
+    yield case("nan-inf", np.array([[1, _NAN], [_INF, 1], [-_INF, _INF], [3, 3]], np.float32), [1])
+
+
+def _products() -> Iterator[Case]:
+    def near_one(rng: np.random.Generator, *shape: int) -> np.ndarray:
+        factors = 1 + float32(rng, *shape) / np.float32(128)
+        return np.asarray(factors * np.sign(float32(rng, *shape)), np.float32)
+
+    for name, shape, dim, keepdim in _SHAPES:
+        if len(dim) == 1:
+            build = lambda rng, s=shape, d=dim[0], k=keepdim: (near_one(rng, *s), d, k)  # noqa: E731
+            yield Case("prod", name, build, 2e-4 if "long" in name else 2e-6)
+    yield Case("prod", "empty-reduced", lambda _: (np.zeros((2, 0), np.float32), 1))
+    yield Case("prod", "whole-numbers", lambda rng: (rng.integers(-3, 4, (5, 13)).astype(np.float32), 1, False, 6))
+    special = np.array([[0, 3, _INF], [_NAN, 0, 1], [-_INF, 2, -3], [0, -0.0, 1], [1e30, 1e30, 1]], np.float32)
+    yield Case("prod", "special", lambda _: (special, 1))
+    yield Case("prod", "special-strided", lambda _: (special, 0, True))
+
+
+def _running_sums() -> Iterator[Case]:
+    for name, shape, dim, _ in _SHAPES:
+        if len(dim) == 1:
+            build = lambda rng, s=shape, d=dim[0]: (rng.uniform(0.5, 2, s).astype(np.float32), d)  # noqa: E731
+            yield Case("cumsum", name, build, 2e-6)
+            for dtype in DTYPES[1:]:
+
+                def whole(
+                    rng: np.random.Generator, d: str = dtype, s: Any = shape, dim: int = dim[0]
+                ) -> tuple[Any, ...]:
+                    ends = (0, 2) if d == "bool" else (np.iinfo(d).min, np.iinfo(d).max)
+                    return np.asarray(rng.integers(*ends, s)).astype(d), dim
+
+                yield Case("cumsum", f"{name}-{dtype}", whole)
+    yield Case("cumsum", "negative-dim", lambda rng: (rng.integers(-9, 9, (3, 7, 5)), -2))
+    yield Case("cumsum", "carries", lambda _: (np.full((3, 67), 2**32 - 1), 1))
+    yield Case("cumsum", "int32-of-int64", lambda rng: (rng.integers(-(2**40), 2**40, (3, 131)), 1, 3))
+    yield Case("cumsum", "int32-of-bool", lambda rng: (rng.random((131, 3)) < 0.5, 0, 3))
+    yield Case("cumsum", "float32-of-bool", lambda rng: (rng.random((3, 131)) < 0.5, 1, 6))
+    yield Case("cumsum", "float32-of-int8", lambda rng: (rng.integers(-128, 128, (3, 131), np.int8), 1, 6))
+    yield Case("cumsum", "float32-of-int64", lambda _: (np.full((131, 3), 2**40 + 1), 0, 6), 2e-6)
+    yield Case("cumsum", "float32-of-int32", lambda rng: (rng.integers(-(2**10), 2**10, (5, 7), np.int32), 0, 6))
+    yield Case("cumsum", "whole-numbers", lambda rng: (rng.integers(-99, 99, (3, 1031)).astype(np.float32), 1, 6))
+    special = np.array([[0, 1, _INF, 3, 4], [1, _NAN, 2, 3, 4], [-_INF, 1, _INF, 1, 2]], np.float32)
+    yield Case("cumsum", "special", lambda _: (special, 1))
+    yield Case("cumsum", "special-strided", lambda _: (special, 0))
 
 
 def _whole(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -136,7 +196,21 @@ def _overloads() -> Iterator[Case]:
             yield Case(op, "x".join(map(str, shape)), lambda rng, s=shape: (float32(rng, *s),))
         yield Case(op, "nan", lambda _: (np.array([1, _NAN, 3], np.float32),))
         yield Case(op, "int32", lambda rng: (_whole(rng, 7, 13),))
+    for shape in ((3, 5, 7), (10_007,), (), (1, 1), (0, 3)):
+        build = lambda rng, s=shape: (rng.uniform(0.99, 1.01, s).astype(np.float32),)  # noqa: E731
+        yield Case("aten.prod.default", "x".join(map(str, shape)), build, 1e-4)
+    for unbiased in (True, False):
+        yield Case("aten.var.dim", f"{unbiased}", lambda rng, u=unbiased: (float32(rng, 7, 5, 3), [0, 2], u, u), 3e-6)
 
 
 REDUCE_OVERLOAD_CASES = [*_overloads()]
-REDUCE_CASES = [*_sums(), *_extrema(), *_indices(), *_truths(), *_softmax()]
+REDUCE_CASES = [
+    *_sums(),
+    *_variances(),
+    *_products(),
+    *_extrema(),
+    *_indices(),
+    *_truths(),
+    *_running_sums(),
+    *_softmax(),
+]

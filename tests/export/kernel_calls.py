@@ -36,6 +36,14 @@ def dynamically(x: torch.Tensor, low: int, high: int, dtype: torch.dtype) -> tor
 OPS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "mean": (lambda x: x.mean((2, 3)), ((1, 3, 5, 7),)),
     "sum": (lambda x: x.sum(1, keepdim=True), ((2, 3, 5),)),
+    "var": (lambda x: x.var((0, 2), correction=2), ((2, 3, 5),)),
+    "var_of_all": (torch.var, ((3, 7),)),
+    "prod": (lambda x: x.prod(1, keepdim=True), ((2, 5, 3),)),
+    "prod_of_all": (lambda x: (x + 2).prod(), ((3, 5),)),
+    "cumsum": (lambda x: x.cumsum(1), ((2, 7, 3),)),
+    "cumsum_of_truths": (lambda x: (x > 0).cumsum(0), ((7, 3),)),
+    "cumsum_of_int64": (lambda x: (x > 0).cumsum(-1).cumsum(1), ((2, 7, 3),)),
+    "cumsum_of_int32": (lambda x: (x * 1e9).to(torch.int32).cumsum(1), ((3, 7),)),
     "amax": (lambda x: x.amax(-1), ((2, 3, 5),)),
     "argmax": (lambda x: x.argmax(1), ((3, 7),)),
     "softmax": (lambda x: x.softmax(-1), ((3, 7),)),
@@ -61,6 +69,10 @@ OPS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "group_norm": (lambda x, w, b: F.group_norm(x, 3, w, b), ((2, 6, 5), (6,), (6,))),
     "instance_norm": (lambda x, w, b: F.instance_norm(x, None, None, w, b), ((2, 3, 5, 4), (3,), (3,))),
     "rms_norm": (lambda x, w: F.rms_norm(x, (7,), w), ((5, 7), (7,))),
+    "power_of_number": (lambda x: torch.pow(10_000.0, x), ((7, 5),)),
+    "atan2": (torch.atan2, ((2, 7, 5), (7, 1))),
+    "sign": (torch.sign, ((7, 5),)),
+    "sign_of_nan": (lambda x: torch.sign(x.sqrt() - 1), ((7, 5),)),
     "fmod": (torch.fmod, ((7, 5), (5,))),
     "fmod_by_number": (lambda x: torch.fmod(x, -0.3), ((7, 5),)),
     "remainder": (torch.remainder, ((7, 5), (7, 1))),
@@ -106,7 +118,10 @@ OPS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "quantize_dynamically_to_uint8": (lambda x: dynamically(x, 0, 255, torch.uint8), ((7, 5),)),
 }
 # delegates have none of these, or drop pairs of quantizing and dequantizing
-ONLY_KERNELS = ("fmod", "remainder", "clamp", "max", "min", "topk", "sort", "grid_sampler", "quantize")
+ONLY_KERNELS = (
+    *("var", "prod", "cumsum", "power", "atan2", "sign"),
+    *("fmod", "remainder", "clamp", "max", "min", "topk", "sort", "grid_sampler", "quantize"),
+)
 
 
 class Module(torch.nn.Module):

@@ -136,15 +136,15 @@ def test_other_backend() -> None:
 
 
 def test_kernel_calls_between_delegates_are_listed() -> None:
-    """A real export whose `cumsum` no partitioner takes, here between two delegates with one op misspelt in each."""
+    """A real export whose `asinh` no partitioner takes, here between two delegates with one op misspelt in each."""
     data = (ROOT / "tests" / "data" / "containers" / "two_delegates.pte").read_bytes()
-    with pytest.raises(Unsupported, match=r"^file\.pte: instruction 1: aten::cumsum\.out: no such op in webq8$"):
+    with pytest.raises(Unsupported, match=r"^file\.pte: instruction 1: aten::asinh\.out: no such op in webq8$"):
         check(data)
     with pytest.raises(Unsupported) as caught:
         check(data.replace(b"aten.relu.", b"aten.rule.").replace(b"aten.sigmoid.", b"aten.sigmiod."))
     text = str(caught.value)
     assert "3 problems" in text
-    assert "instruction 1: aten::cumsum.out: no such op in webq8" in text
+    assert "instruction 1: aten::asinh.out: no such op in webq8" in text
     assert "delegate 0, node 0: aten.rule.default: no such op in webq8" in text
     assert "delegate 1, node 0: aten.sigmiod.default: no such op in webq8" in text
 

@@ -17,9 +17,9 @@ __all__ = ["broadcast"]
 _UNARY = (
     *("relu", "clamp", "leaky_relu", "elu", "hardshrink", "hardsigmoid", "hardswish", "sigmoid", "silu", "tanh"),
     *("gelu", "gelu_tanh", "erf", "abs", "neg", "exp", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt"),
-    *("reciprocal", "sin", "cos", "round", "floor", "ceil", "trunc"),
+    *("reciprocal", "sin", "cos", "round", "floor", "ceil", "trunc", "sign"),
 )
-_BINARY = ("add", "mul", "div", "maximum", "minimum", "pow", "div_trunc", "div_floor", "fmod", "remainder")
+_BINARY = ("add", "mul", "div", "maximum", "minimum", "pow", "div_trunc", "div_floor", "fmod", "remainder", "atan2")
 
 # in the order of the constants in wgsl/integers.wgsl
 _INTEGERS = (
@@ -126,6 +126,7 @@ for _name, _formula in {
     _register_unary(_name, _formula)
 _register_unary("abs", "y = |x|.", _X)
 _register_unary("neg", "y = −x.", _X)
+_register_unary("sign", "y = 1 where x > 0, −1 where x < 0, else 0, for NaN too.", _FOUR_BYTES)
 
 
 def _check_number(a: Args, name: str, number: float, bounds: tuple[int, int] | None) -> None:
@@ -520,6 +521,25 @@ def minimum(a: Args) -> Iterator[Dispatch]:
 def power(a: Args) -> Iterator[Dispatch]:
     """y = x ^ other, both broadcast."""
     yield _binary(a, "pow", a.x, _second(a))
+
+
+@op("aten.pow.Scalar", "aten::pow.Scalar_out", base=_NUMBER, x=_FLOATS, out=_FLOAT_RESULT, derive=_unchanged)
+def power_of_number(a: Args) -> Iterator[Dispatch]:
+    """y = base ^ x."""
+    yield _binary(a, "pow", _number(a, a.base), a.x)
+
+
+@op(
+    "aten.atan2.default",
+    "aten::atan2.out",
+    x=_FLOATS,
+    other=_FLOAT_OTHER,
+    out=_FLOAT_RESULT,
+    derive=_broadcast_both,
+)
+def atan2(a: Args) -> Iterator[Dispatch]:
+    """The angle of the point (other, x) from the axis of other, in −π…π, both broadcast."""
+    yield _binary(a, "atan2", a.x, a.other)
 
 
 # --- truth values

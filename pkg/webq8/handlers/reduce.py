@@ -1,12 +1,28 @@
-"""Reductions of float32 tensors over any dimensions, and softmax."""
+"""Reductions over any dimensions; running sums and softmax along one."""
 
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
-from webq8.handlers.registry import F32, Args, BadArg, Bool, Choice, Int, Ints, Operand, TensorArg, TensorList, axis, op
-from webq8.handlers.shape import DTYPES
+from webq8.errors import Unsupported
+from webq8.handlers.registry import (
+    F32,
+    Args,
+    BadArg,
+    Bool,
+    Choice,
+    Int,
+    Ints,
+    Number,
+    Operand,
+    TensorArg,
+    TensorList,
+    axis,
+    f32,
+    op,
+)
+from webq8.handlers.shape import CODES, DTYPES
 from webq8.ir import Dispatch, Param
 
 __all__ = ["lanes_for", "reduce_sum", "reduced", "shared_threads"]
@@ -60,20 +76,22 @@ def _geometry(x: Operand, axes: tuple[int, ...]) -> tuple[dict[str, Param], int,
     return params, lanes, shared_threads(outputs, lanes)
 
 
-def reduce_sum(x: Operand, out: Operand, axes: tuple[int, ...], mean: bool) -> Dispatch:
-    """Sum or mean over axes."""
+def reduce_sum(x: Operand, out: Operand, axes: tuple[int, ...], mean: bool = False, product: bool = False) -> Dispatch:
+    """Sum, mean or product over axes."""
     params, lanes, threads = _geometry(x, axes)
     count = params["count"]
     assert isinstance(count, int)
     divisor = (count or math.nan) if mean else 1.0  # torch's mean of nothing is NaN
-    return Dispatch("reduce_sum", {"x": x.id, "y": out.id}, params | {"divisor": divisor}, threads, {"lanes": lanes})
+    constants = {"lanes": lanes, "product": product}
+    return Dispatch("reduce_sum", {"x": x.id, "y": out.id}, params | {"divisor": divisor}, threads, constants)
 
 
 def reduced(a: Args) -> Mapping[str, tuple[int, ...]]:
     rank = len(a.S)
-    axes = tuple(axis(d, rank) for d in a.dim) if a.dim else tuple(range(rank))
+    dims = (a.dim,) if isinstance(a.dim, int) else a.dim
+    axes = tuple(axis(d, rank) for d in dims) if dims else tuple(range(rank))
     if len({*axes}) < len(axes):
-        raise BadArg(f"dim {list(a.dim)} names a dimension twice")
+        raise BadArg(f"dim {list(dims)} names a dimension twice")
     sizes = (1 if i in axes else size for i, size in enumerate(a.S))
     return {"O": tuple(s for i, s in enumerate(sizes) if a.keepdim or i not in axes), "axes": axes}
 
@@ -105,7 +123,36 @@ def mean(a: Args) -> Iterator[Dispatch]:
 )
 def sum_(a: Args) -> Iterator[Dispatch]:
     """The sum over the dimensions `dim` (all of them, where null or empty), float32."""
-    yield reduce_sum(a.x, a.out, a.axes, mean=False)
+    yield reduce_sum(a.x, a.out, a.axes)
+
+
+@op(
+    "aten.var.dim",
+    "aten::var.out",
+    x=F32("*S"),
+    dim=Ints(optional=True),
+    unbiased=Bool(default=True),
+    keepdim=Bool(default=False),
+    out=F32("*O"),
+    derive=reduced,
+)
+@op(
+    "aten.var.correction",
+    "aten::var.correction_out",
+    x=F32("*S"),
+    dim=Ints(optional=True, default=None),
+    correction=Number(absent=1, default=None),
+    keepdim=Bool(default=False),
+    out=F32("*O"),
+    derive=reduced,
+)
+def var(a: Args) -> Iterator[Dispatch]:
+    """Σ (x − mean)² / max(n − correction, 0) over the n elements of the dimensions `dim` (of all, where null or empty),
+    float32; `unbiased` is a correction of 1."""
+    params, lanes, threads = _geometry(a.x, a.axes)
+    correction = vars(a).get("correction", 1.0 if vars(a).get("unbiased", True) else 0.0)
+    divisor = f32(max(math.prod(a.S[i] for i in a.axes if a.S) - correction, 0))
+    yield Dispatch("variance", {"x": a.x.id, "y": a.out.id}, params | {"divisor": divisor}, threads, {"lanes": lanes})
 
 
 def _extremum(x: Operand, out: Operand, axes: tuple[int, ...], smallest: bool, index: bool) -> Dispatch:
@@ -161,6 +208,22 @@ def amin(a: Args) -> Iterator[Dispatch]:
 
 def _all_reduced(a: Args) -> Mapping[str, tuple[int, ...]]:
     return {"O": (), "axes": tuple(range(len(a.S)))}
+
+
+@op("aten.prod.default", "aten::prod.out", x=F32("*S"), dtype=_FLOAT32, out=F32("*O"), derive=_all_reduced)
+@op(
+    "aten.prod.dim_int",
+    "aten::prod.int_out",
+    x=F32("*S"),
+    dim=Int(),
+    keepdim=Bool(default=False),
+    dtype=_FLOAT32,
+    out=F32("*O"),
+    derive=reduced,
+)
+def prod(a: Args) -> Iterator[Dispatch]:
+    """The product along `dim`, or of all elements, float32."""
+    yield reduce_sum(a.x, a.out, a.axes, product=True)
 
 
 _INDEX = TensorArg(("int64", "int32"), "*O")
@@ -309,18 +372,51 @@ def min_(a: Args) -> Iterator[Dispatch]:
     yield _extremum(a.x, a.out, a.axes, smallest=True, index=False)
 
 
-def _softmax(a: Args, log: bool) -> Dispatch:
+def _along(a: Args, kernel: str, constants: Mapping[str, int | bool]) -> Dispatch:
+    """A kernel whose threads share the rows along `dim`."""
     dim = axis(a.dim, len(a.S))
     count, inner = (a.S[dim], numel(a.S[dim + 1 :])) if a.S else (1, 1)
     rows = numel(a.S[:dim]) * inner if count else 0
     lanes = lanes_for(count, rows, inner == 1)
-    return Dispatch(
-        "softmax",
-        {"x": a.x.id, "y": a.out.id},
-        {"rows": rows, "count": count, "inner": inner},
-        shared_threads(rows, lanes),
-        {"lanes": lanes, "log_of": log},
-    )
+    params = {"rows": rows, "count": count, "inner": inner}
+    threads = shared_threads(rows, lanes)
+    return Dispatch(kernel, {"x": a.x.id, "y": a.out.id}, params, threads, {"lanes": lanes, **constants})
+
+
+# torch's scalar type numbers of what sums can be; null is float32 of float32, int64 of integers
+_SUMS = {6: "float32", 4: "int64", 3: "int32"}
+
+
+def _summed(a: Args) -> Mapping[str, object]:
+    axis(a.dim, len(a.S))
+    return {"result": _SUMS[a.dtype or (6 if a.x.tensor.dtype == "float32" else 4)]}
+
+
+def _check_summed(a: Args) -> None:
+    dtype, out = a.x.tensor.dtype, vars(a).get("out")
+    if dtype == "float32" and a.result != "float32":
+        raise BadArg(f"dtype: sums of {dtype} as {a.result} are not supported", Unsupported)
+    # delegates narrow int64
+    if out is not None and (out.tensor.dtype, a.result) not in ((a.result, a.result), ("int32", "int64")):
+        raise BadArg(f"out: expected {a.result}, got {out.tensor.dtype}")
+
+
+@op(
+    "aten.cumsum.default",
+    "aten::cumsum.out",
+    x=_ANYTHING,
+    dim=Int(),
+    dtype=Choice((None, *_SUMS), default=None),
+    out=TensorArg(("float32", "int64", "int32"), "*S", like="result"),
+    derive=_summed,
+    check=_check_summed,
+)
+def cumsum(a: Args) -> Iterator[Dispatch]:
+    """The sums of the elements up to each along `dim`: float32, or of integers and truth values int64, which wraps
+    around; or as `dtype` says (3 for int32)."""
+    result = a.out.tensor.dtype
+    constants = {"dtype": CODES.index(a.x.tensor.dtype), "floats": result == "float32", "wide": result == "int64"}
+    yield _along(a, "cumsum", constants)
 
 
 def _check_softmax(a: Args) -> None:
@@ -338,7 +434,7 @@ def _check_softmax(a: Args) -> None:
 )
 def softmax(a: Args) -> Iterator[Dispatch]:
     """y = exp(x − max) / Σ exp(x − max) along `dim`, float32."""
-    yield _softmax(a, log=False)
+    yield _along(a, "softmax", {"log_of": False})
 
 
 @op(
@@ -352,4 +448,4 @@ def softmax(a: Args) -> Iterator[Dispatch]:
 )
 def log_softmax(a: Args) -> Iterator[Dispatch]:
     """y = x − max − log Σ exp(x − max) along `dim`, float32."""
-    yield _softmax(a, log=True)
+    yield _along(a, "softmax", {"log_of": True})

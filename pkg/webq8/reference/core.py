@@ -70,7 +70,10 @@ _EXACT = {
     "logical_or", "lt", "ne", "ones", "ones_like", "pixel_unshuffle", "scalar_tensor", "scatter", "select_scatter",
     "slice_scatter", "split_with_sizes_copy", "unfold", "unfold_copy", "where", "zeros", "zeros_like",
 }  # fmt: skip
-_WHOLE = {"abs", "add", "clamp", "hardtanh", "maximum", "minimum", "mul", "neg", "relu", "rsub", "scatter_add", "sub"}
+_WHOLE = {
+    "abs", "add", "clamp", "cumsum", "hardtanh", "maximum", "minimum", "mul", "neg", "relu", "rsub", "scatter_add",
+    "sign", "sub",
+}  # fmt: skip
 
 
 def fold_constants(graph: Graph, budget: Budget | None = None) -> Graph:

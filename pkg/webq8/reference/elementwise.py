@@ -81,6 +81,7 @@ _exact(lambda a: np.maximum(a.x, a.x.dtype.type(0)), "aten.relu.default", "aten:
 _exact(_clip, "aten.clamp.default", "aten::clamp.out", "aten.hardtanh.default", "aten::hardtanh.out")
 _exact(lambda a: np.abs(a.x), "aten.abs.default", "aten::abs.out")
 _exact(lambda a: -a.x, "aten.neg.default", "aten::neg.out")
+_exact(lambda a: (a.x > 0).astype(a.x.dtype) - (a.x < 0).astype(a.x.dtype), "aten.sign.default", "aten::sign.out")
 _exact(lambda a: np.rint(a.x), "aten.round.default", "aten::round.out")
 _exact(lambda a: np.floor(a.x), "aten.floor.default", "aten::floor.out")
 _exact(lambda a: np.ceil(a.x), "aten.ceil.default", "aten::ceil.out")
@@ -158,6 +159,16 @@ _exact(
     "aten::pow.Tensor_Tensor_out",
     "aten.pow.Tensor_Scalar",
     "aten::pow.Tensor_Scalar_out",
+)
+_exact(
+    lambda a: np.power(np.float64(a.base), a.x.astype(np.float64)).astype(np.float32),
+    "aten.pow.Scalar",
+    "aten::pow.Scalar_out",
+)
+_exact(
+    lambda a: np.arctan2(a.x.astype(np.float64), a.other.astype(np.float64)).astype(np.float32),
+    "aten.atan2.default",
+    "aten::atan2.out",
 )
 
 

@@ -1,4 +1,4 @@
-"""Reductions and softmax. Sums are taken in float64, so that what differs is the kernels' rounding."""
+"""Reductions, running sums and softmax. Sums are taken in float64, so that what differs is the kernels' rounding."""
 
 from collections.abc import Callable
 
@@ -22,6 +22,35 @@ def _mean(a: Args) -> Array:
 @reference("aten.sum.dim_IntList", "aten::sum.IntList_out")
 def _sum(a: Args) -> Array:
     return np.asarray(np.sum(a.x, axis=_axes(a), dtype=np.float64, keepdims=a.keepdim)).astype(np.float32)
+
+
+@reference("aten.var.correction", "aten::var.correction_out", "aten.var.dim", "aten::var.out")
+def _var(a: Args) -> Array:
+    x = np.asarray(a.x, np.float64)
+    count = x.size if not a.dim else int(np.prod([a.S[d] for d in a.dim if a.S]))
+    correction = a.correction if "correction" in vars(a) else int(a.unbiased)
+    mean = np.asarray(np.sum(x, axis=_axes(a), keepdims=True) / np.float64(count))
+    squares = np.sum((x - mean) ** 2, axis=_axes(a), keepdims=a.keepdim)
+    return np.asarray(np.asarray(squares) / np.float64(max(count - correction, 0))).astype(np.float32)
+
+
+@reference("aten.prod.dim_int", "aten::prod.int_out")
+def _prod(a: Args) -> Array:
+    axis = a.dim if a.S else None
+    return np.asarray(np.prod(a.x, axis=axis, dtype=np.float64, keepdims=a.keepdim)).astype(np.float32)
+
+
+@reference("aten.prod.default", "aten::prod.out")
+def _prod_of_all(a: Args) -> Array:
+    return np.asarray(np.prod(a.x, dtype=np.float64)).astype(np.float32)
+
+
+@reference("aten.cumsum.default", "aten::cumsum.out")
+def _cumsum(a: Args) -> Array:
+    dtype = a.out.tensor.dtype
+    x = np.atleast_1d(a.x).astype(dtype)
+    sums = np.cumsum(x, axis=a.dim, dtype=np.float64 if dtype == "float32" else np.int64)
+    return np.asarray(sums.astype(dtype)).reshape(a.S)
 
 
 def _extremum(a: Args, largest: bool, axis: tuple[int, ...] | None, keepdim: bool) -> Array:

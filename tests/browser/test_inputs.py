@@ -136,7 +136,8 @@ async def classify(example, file, x):
 
 @pytest.mark.parametrize("example", SOURCES)
 def test_source(webq8_page: PythonPage, example: str) -> None:
-    logits, name = webq8_page.call(classify, example, CLASSIFIER.read_bytes(), DIGIT)
+    served = example.replace("models/", "web/models/")  # pages of the tests are served from the project's root
+    logits, name = webq8_page.call(classify, served, CLASSIFIER.read_bytes(), DIGIT)
     np.testing.assert_array_equal(logits, LOGITS)
     assert name in ("classifier.pte", "program")
 

@@ -1,4 +1,5 @@
-"""The ops alone: `webq8.ops.<short name>(…)` for every op of the registry, arguments in the order of its schema.
+"""The ops alone: `webq8.ops.<short name>(…)` for every op of the registry, arguments in the order of its schema. An
+overload that shares its short name has its full one, `getattr(webq8.ops, "aten.clamp.Tensor")`.
 
 Calling an op checks its arguments and records it; nothing waits. `await y.numpy()` (or `.buffer()`) plans what led to
 `y` as one program, runs it on the GPU and keeps the result. Programs of the same form are kept compiled.
@@ -303,11 +304,11 @@ def _callable(spec: Op) -> Callable[..., Any]:
 @cache
 def _named(name: str) -> Callable[..., Any]:
     """Kept here and not as globals: an op that is named like a builtin would hide it."""
-    return _callable(_SHORT[name])
+    return _callable(_SHORT.get(name) or REGISTRY[name])
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    if name not in _SHORT:
+    if name not in _SHORT and name not in REGISTRY:
         raise AttributeError(f"webq8.ops has no {name!r}; there are {', '.join(sorted(_SHORT))}")
     return _named(name)
 

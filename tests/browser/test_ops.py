@@ -2,20 +2,16 @@
 
 import numpy as np
 import pytest
-from cases import CASES, OVERLOAD_CASES, Case
+from cases import CASES, Case
 from webq8 import ops
-from webq8.handlers import REGISTRY
 from webq8.host import PythonPage
 from webq8.runtime import drive
 
 
 async def run(op, args):
-    """Calls an op by its short name, or by a full one that has none."""
-    from webq8 import ops
-    from webq8.handlers import REGISTRY
+    import webq8
 
-    function = vars(ops)["_callable"](REGISTRY[op]) if op in REGISTRY else getattr(ops, op)
-    result = function(*args)
+    result = getattr(webq8.ops, op)(*args)
     return [await y.buffer() for y in (result if isinstance(result, tuple) else (result,))]
 
 
@@ -37,12 +33,11 @@ def compare(got: list[np.ndarray], want: list[np.ndarray], case: Case) -> None:
 
 def expected(case: Case) -> list[np.ndarray]:
     """All outputs, by the reference."""
-    function = vars(ops)["_callable"](REGISTRY[case.op]) if case.op in REGISTRY else getattr(ops, case.op)
-    result = function(*case.args())
+    result = getattr(ops, case.op)(*case.args())
     return [drive(y.numpy("cpu")) for y in (result if isinstance(result, tuple) else (result,))]
 
 
-@pytest.mark.parametrize("case", [*CASES, *OVERLOAD_CASES], ids=lambda case: case.id)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_op(webq8_page: PythonPage, case: Case) -> None:
     got, want = webq8_page.call(run, case.op, list(case.args())), expected(case)
     assert [(g.shape, g.dtype) for g in got] == [(w.shape, w.dtype) for w in want]

@@ -1,25 +1,25 @@
 """The tables of op cases: one row a case, run through `webq8.ops` on the GPU and against the reference.
 
-A row is an op, a name, and its arguments in the order of the schema.
+A row is an op (an overload without a short name by its full one), a name, and its arguments in the order of the schema.
 """
 
 from cases.average import AVERAGE_CASES
 from cases.common import Case
 from cases.conv_float import CONV_FLOAT_CASES
-from cases.elementwise import ELEMENTWISE_CASES, ELEMENTWISE_OVERLOAD_CASES
+from cases.elementwise import ELEMENTWISE_CASES
 from cases.indexing import INDEXING_CASES
 from cases.int8 import INT8_CASES
 from cases.matmul import MATMUL_CASES
-from cases.norm import NORM_CASES, NORM_OVERLOAD_CASES
+from cases.norm import NORM_CASES
 from cases.pool import POOL_CASES
-from cases.quant import QUANT_CASES, QUANT_OVERLOAD_CASES
-from cases.reduce import REDUCE_CASES, REDUCE_OVERLOAD_CASES
+from cases.quant import QUANT_CASES
+from cases.reduce import REDUCE_CASES
 from cases.sample import SAMPLE_CASES
 from cases.shape import SHAPE_CASES
-from cases.sort import SORT_CASES, SORT_OVERLOAD_CASES
+from cases.sort import SORT_CASES
 from cases.upsample import UPSAMPLE_CASES
 
-__all__ = ["CASES", "INT8_CASES", "OVERLOAD_CASES", "Case"]
+__all__ = ["CASES", "INT8_CASES", "Case"]
 
 CASES = [
     *INT8_CASES,
@@ -36,12 +36,4 @@ CASES = [
     *ELEMENTWISE_CASES,
     *SHAPE_CASES,
     *INDEXING_CASES,
-]
-# overloads that `webq8.ops` has no name for, by their full names
-OVERLOAD_CASES = [
-    *QUANT_OVERLOAD_CASES,
-    *NORM_OVERLOAD_CASES,
-    *REDUCE_OVERLOAD_CASES,
-    *SORT_OVERLOAD_CASES,
-    *ELEMENTWISE_OVERLOAD_CASES,
 ]

@@ -322,5 +322,4 @@ def _overloads() -> Iterator[Case]:
     yield Case(clamp, "int32-no-max", lambda _: (_INTS[:, None], _INTS, None))
 
 
-ELEMENTWISE_CASES = [*_unary(), *_binary(), *_truth(), *_integers()]
-ELEMENTWISE_OVERLOAD_CASES = [*_overloads()]
+ELEMENTWISE_CASES = [*_unary(), *_binary(), *_truth(), *_integers(), *_overloads()]

@@ -136,5 +136,4 @@ def _overloads() -> Iterator[Case]:
         )
 
 
-NORM_CASES = [*_norm()]
-NORM_OVERLOAD_CASES = [*_overloads()]
+NORM_CASES = [*_norm(), *_overloads()]

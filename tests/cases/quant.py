@@ -158,5 +158,4 @@ def _choose() -> Iterator[Case]:
     yield Case("choose_qparams", "narrow", lambda rng: (float32(rng, 7, 13) * 9, -127, 127, 1e-5))
 
 
-QUANT_CASES = [*_quantize(), *_dequantize(), *_per_channel(), *_choose()]
-QUANT_OVERLOAD_CASES = [*_by_tensors()]
+QUANT_CASES = [*_quantize(), *_dequantize(), *_per_channel(), *_choose(), *_by_tensors()]

@@ -203,7 +203,6 @@ def _overloads() -> Iterator[Case]:
         yield Case("aten.var.dim", f"{unbiased}", lambda rng, u=unbiased: (float32(rng, 7, 5, 3), [0, 2], u, u), 3e-6)
 
 
-REDUCE_OVERLOAD_CASES = [*_overloads()]
 REDUCE_CASES = [
     *_sums(),
     *_variances(),
@@ -213,4 +212,5 @@ REDUCE_CASES = [
     *_truths(),
     *_running_sums(),
     *_softmax(),
+    *_overloads(),
 ]

@@ -51,6 +51,4 @@ def _sort() -> Iterator[Case]:
         yield Case("aten.sort.stable", f"{largest}", lambda rng, w=largest: (_ties(rng, 7, 13), True, 1, w))
 
 
-_ALL = [*_sort()]
-SORT_CASES = [case for case in _ALL if "." not in case.op]
-SORT_OVERLOAD_CASES = [case for case in _ALL if "." in case.op]
+SORT_CASES = [*_sort()]

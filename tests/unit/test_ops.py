@@ -240,3 +240,11 @@ def test_one_size_serves_height_and_width() -> None:
     pairs = _sized((3, 3), (2, 2), (1, 1), (2, 2), (1, 1))
     for pair, one in zip(pairs, _sized([3], [2], [1], [2], [1]), strict=True):
         np.testing.assert_array_equal(drive(one.numpy("cpu")), drive(pair.numpy("cpu")))
+
+
+def test_overloads_by_their_full_names() -> None:
+    x = np.array([-3, 0.5, 7], np.float32)
+    clamped = getattr(ops, "aten.clamp.Tensor")(x, None, np.float32([1, 0, 8]))
+    np.testing.assert_array_equal(drive(clamped.numpy("cpu")), np.float32([-3, 0, 7]))
+    with pytest.raises(AttributeError, match=r"no 'aten\.clamp\.other'"):
+        getattr(ops, "aten.clamp.other")

@@ -76,7 +76,7 @@ def _views() -> Iterator[Case]:
     for suffix in ("", "_copy"):
         yield from _cases(f"unsqueeze{suffix}", unsqueezed)
         yield from _cases(f"squeeze{suffix}", [(shape, d if isinstance(d, tuple) else (d,)) for shape, d in squeezed])
-    for op in ("clone", "alias_copy", "detach_copy", "lift_fresh_copy", "_clone_dim_order"):
+    for op in ("clone", "alias_copy", "detach_copy", "lift_fresh_copy", "_clone_dim_order", "prepack"):
         yield from _cases(op, [(s,) for s in _SHAPES])
     for i, shape in enumerate(_SHAPES):
         for dtype in ("float32", DTYPES[1 + i % 5]):

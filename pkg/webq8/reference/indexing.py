@@ -16,9 +16,9 @@ def _names(name: str, overload: str = "default", out: str = "out") -> tuple[str,
 
 
 def _nearest(index: Array, size: int, negative: bool = False) -> Array:
-    """What is out of range becomes the nearest in range."""
+    """What is out of range becomes the nearest in range; of the size that numpy's indices have where it runs."""
     from_start = np.where(index < 0, index + size, index) if negative else index
-    return np.clip(from_start, 0, max(size - 1, 0)).astype(np.int64)
+    return np.clip(from_start, 0, max(size - 1, 0)).astype(np.intp)
 
 
 def _key(x: Array, indices: Sequence[Array | None]) -> tuple[Any, ...]:

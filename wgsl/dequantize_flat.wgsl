@@ -1,4 +1,5 @@
-// int8 to float32 where both lie in the same order without gaps; one thread 4 elements, so that stores are side by side.
+// int8 to float32 where both lie in the same order without gaps; one thread 4 elements twice, so that stores are side by
+// side.
 
 struct Params {
   words: u32,
@@ -14,8 +15,14 @@ struct Params {
 fn main(
   @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
 ) {
-  let i = flat_workgroup(id, grid) * 128u + local;
-  if (i < params.words) {
+  let i = flat_workgroup(id, grid) * 256u + local;
+  let j = i + 128u;
+  if (j < params.words) {
+    let a = x[i];
+    let b = x[j];
+    y[i] = vec4<f32>(unpack(a) - params.zero_point) * params.scale;
+    y[j] = vec4<f32>(unpack(b) - params.zero_point) * params.scale;
+  } else if (i < params.words) {
     y[i] = vec4<f32>(unpack(x[i]) - params.zero_point) * params.scale;
   }
 }

@@ -6,6 +6,7 @@ Rewrites trust their graphs: `plan.check_method` has found every call to be as i
 """
 
 import math
+from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -162,7 +163,8 @@ def _function(editor: "_Editor", call: Call) -> Function | None:
 
 def _dequantized(grid: Grid) -> list[float]:
     """The values of all int8."""
-    return [f32((x - grid[1]) * f32(grid[0])) for x in range(-128, 128)]
+    scale, zero_point = f32(grid[0]), grid[1]
+    return array("f", [(x - zero_point) * scale for x in range(-128, 128)]).tolist()
 
 
 def _stays_on(grid: Grid, function: Function) -> bool:

@@ -144,7 +144,7 @@ def dequantize_per_tensor(a: Args) -> Iterator[Dispatch]:
     bind, numbers = {"x": a.x.id, "y": a.out.id}, numel(a.S)
     params = {"scale": f32(a.scale), "zero_point": a.zero_point}
     if x.plain and numbers % 4 == 0:
-        yield Dispatch("dequantize_flat", bind, {"words": numbers // 4, **params}, threads=numbers // 4)
+        yield Dispatch("dequantize_flat", bind, {"words": numbers // 4, **params}, threads=cdiv(numbers, 8))
     else:
         yield Dispatch("dequantize", bind, {**_layout_params(x), **params}, threads=x.words)
 

@@ -41,8 +41,8 @@ def webq8_page(request: pytest.FixtureRequest) -> Iterator[PythonPage]:
     patch, flags, invocations, core = KINDS[request.param]
     with Browser(chrome=request.config.getoption("--webq8-chrome"), extra_args=flags) as browser:
         worker = "python_worker.js"
-        browser.site.add("patch.js", patch.encode())
-        browser.site.add(worker, b'import "./patch.js";\n' + (resource_dir("web") / worker).read_bytes())
+        browser.site.add(".webq8/patch.js", patch.encode())
+        browser.site.add(f".webq8/{worker}", b'import "./patch.js";\n' + (resource_dir("web") / worker).read_bytes())
         with browser.page() as page:
             assert page.call(device) == (invocations, ["core-features-and-limits"] if core else [])
             yield page

@@ -174,8 +174,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgramPlan:
-    """The plans of a program's methods and the constants they share, in as few buffers as the device allows; `largest`
-    is as in Plan."""
+    """The plans of a program's methods and the constants they share, in few buffers; `largest` is as in Plan."""
 
     plans: Mapping[str, Plan]
     constants: tuple[bytes | bytearray, ...] = field(repr=False)

@@ -35,6 +35,7 @@ from webq8.submits import submit_ends
 
 __all__ = ["check_method", "fold_grid", "plan_program"]
 
+_ARENA = 2**27  # bytes of a buffer of constants, where several share one: an H200 reads larger ones at half the rate
 _MOST_IN_MEMORY = 2**29  # bytes of a tensor in a page's or a process' own memory
 _LOOK = 16  # looking at a byte of a constant takes as long as packing so many
 _MOST_LIVE = 2**36  # bytes of tensors at one time; no GPU has more
@@ -274,7 +275,7 @@ class _Planner:
 
 
 class _Constants:
-    """Constant bytes of all methods, equal ones kept once, in as few read-only buffers as the limits allow."""
+    """Constant bytes of all methods, equal ones kept once, in few read-only buffers."""
 
     def __init__(self, limits: Limits, what: str, budget: Budget) -> None:
         self.limits, self.what, self.budget = limits, what, budget
@@ -297,7 +298,7 @@ class _Constants:
         check_limit(size, self.limits.max_storage_buffer_binding_size, f"{self.what}: {name}")
         taken = min(round_up(size, ALIGNMENT), self.limits.max_buffer_size)
         self.budget.keep(taken)
-        if not self.arenas or len(self.arenas[-1]) + taken > self.limits.max_buffer_size:
+        if not self.arenas or len(self.arenas[-1]) + taken > min(_ARENA, self.limits.max_buffer_size):
             self.arenas.append(bytearray())
             self.largest.append((0, ""))
         arena = self.arenas[-1]

@@ -138,6 +138,18 @@ def test_equal_constants_are_kept_once() -> None:
     assert sum(map(len, constants)) < 1.1 * 512 * 512
 
 
+def test_constants_share_buffers_of_a_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the device allows: weights in large buffers are read slowly. A larger constant has one of its own."""
+    monkeypatch.setattr("webq8.plan._ARENA", 2**14)
+    b = Builder()
+    x = b.quantize(b.input((1, 64), "float32"))
+    for i, width in enumerate((64, 64, 64, 64, 512)):
+        x = b.linear(x, width, np.random.default_rng(i))
+    sizes = [len(c) for c in plan_program({"forward": b.graph(b.dequantize(x))}, Limits()).constants]
+    assert [size for size in sizes if size > 2**14] == [64 * 512]
+    assert len(sizes) > 2
+
+
 def test_constants_split_over_buffers() -> None:
     b = Builder()
     x = b.quantize(b.input((5, 256), "float32"))

@@ -51,22 +51,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = _parser().parse_args(argv)
         args.command(args)
     except BAD_INPUT as error:
-        return _failed(error, 2)
+        return _failed(str(error), 2)  # its lists and lines of code stay lines
     except NoAdapter as error:
-        return _failed(error, 3)
+        return _failed(_one_line(error), 3)
     except Webq8Error as error:
-        return _failed(error, 1)
+        return _failed(_one_line(error), 1)
     except KeyboardInterrupt:
         return _failed("interrupted", 1)
+    except BrokenPipeError:  # whoever reads the output, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes when it ends
+        return 1
     except Exception as error:
         if os.environ.get("WEBQ8_DEBUG"):
             raise
-        return _failed(f"{type(error).__name__}: {error} (set WEBQ8_DEBUG=1 to see where)", 1)
+        return _failed(f"{type(error).__name__}: {_one_line(error)} (set WEBQ8_DEBUG=1 to see where)", 1)
     return 0
 
 
-def _failed(reason: object, status: int) -> int:
-    print("webq8:", " ".join(str(reason).split()), file=sys.stderr)
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _failed(reason: str, status: int) -> int:
+    print("webq8:", reason, file=sys.stderr)
     return status
 
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -36,11 +37,12 @@ def run(*arguments: object) -> int:
 
 
 def reason(capsys: pytest.CaptureFixture[str]) -> str:
-    """What was printed: nothing but one line on stderr."""
+    """What was printed: nothing but one line on stderr, and below it, where a file should be made again, how."""
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("webq8: ")
-    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert all(line.startswith("    ") or not line for line in err.splitlines()[1:])
     return err
 
 
@@ -220,6 +222,25 @@ def test_inspect_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert method["outputs"] == [{"shape": [4, 8], "dtype": "float32"}]
     assert method["ops"]["et_vk.q8ta_linear.default"] == 1
     assert method["unsupported"] == []
+
+
+def test_lines_of_code_stay_lines(inputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What to do about a file of another kind can be copied from the terminal."""
+    assert run("inspect", inputs) == 2
+    code = reason(capsys).partition("\n")[2]
+    compile(textwrap.dedent(code), "export", "exec")
+    assert code.startswith("    import torch\n")
+
+
+def test_reader_that_has_seen_enough() -> None:
+    """As `webq8 ops --markdown | head -1`: no complaint."""
+    command = [sys.executable, "-m", "webq8.cli", "ops", "--markdown"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
 
 
 def test_inspect_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from webq8.ir import Graph, Limits, Method, Plan, ProgramPlan, Tensor, Value
 from webq8.ir import Program as Parsed
 from webq8.plan import check_memory, find_problems, plan_program
 from webq8.rewrite import has_constant_calls, optimize
-from webq8.stages import Stage, Steps
+from webq8.stages import Stage, Steps, finish
 
 if TYPE_CHECKING:
     from webq8.gpu import Adapter, Loaded
@@ -369,7 +369,7 @@ def _pace(device: str) -> Callable[[Steps[T]], Awaitable[T]]:
 
 
 async def _at_once(steps: Steps[T]) -> T:
-    return Stage(lambda: steps)()
+    return finish(steps)
 
 
 def _check_some(name: str, methods: Collection[str], refused: Mapping[str, Webq8Error]) -> None:

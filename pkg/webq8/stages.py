@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 from functools import update_wrapper
 from typing import Generic, ParamSpec, TypeVar
 
-__all__ = ["Stage", "Steps"]
+__all__ = ["Stage", "Steps", "finish"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,10 +19,14 @@ class Stage(Generic[P, T]):
         update_wrapper(self, steps)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        steps = self.steps(*args, **kwargs)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as done:
-                result: T = done.value
-                return result
+        return finish(self.steps(*args, **kwargs))
+
+
+def finish(steps: Steps[T]) -> T:
+    """The result of a stage's generator, all of whose work is done at once."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: T = done.value
+            return result

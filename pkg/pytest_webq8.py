@@ -18,11 +18,11 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from webq8.host import Browser, PythonPage
+    from webq8.desktop.host import Browser, PythonPage
 
 __all__ = ["webq8_browser", "webq8_page"]
 
-GPUS = ("swiftshader", "hardware")  # webq8.chrome.Gpu
+GPUS = ("swiftshader", "hardware")  # webq8.desktop.chrome.Gpu
 RAN_ON = pytest.StashKey[set[str]]()
 
 
@@ -57,7 +57,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 @pytest.fixture(scope="session")
 def webq8_browser(pytestconfig: pytest.Config) -> "Iterator[Browser]":
     """A headless Chromium with WebGPU, for pages of your own: `with webq8_browser.page("314.0.7", "main") as page`."""
-    from webq8.host import Browser
+    from webq8.desktop.host import Browser
 
     chrome, gpu = pytestconfig.getoption("--webq8-chrome"), pytestconfig.getoption("--webq8-gpu")
     with Browser(chrome=chrome, gpu=gpu, root=pytestconfig.rootpath) as browser:

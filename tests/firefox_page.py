@@ -1,4 +1,4 @@
-"""Firefox in the place of Chromium: a page whose Python answers calls as that of `webq8.host` does."""
+"""Firefox in the place of Chromium: a page whose Python answers calls as that of `webq8.desktop.host` does."""
 
 import json
 import queue
@@ -11,8 +11,8 @@ from typing import Any
 
 import machine
 from webq8 import transport
+from webq8.desktop.host import DEFAULT_PYODIDE, Site, Thread, open_site, page_address, request
 from webq8.errors import HostError
-from webq8.host import DEFAULT_PYODIDE, Site, Thread, open_site, page_address, request
 
 START_SECONDS, CALL_SECONDS = 120, 300
 PREFERENCES = {
@@ -34,7 +34,7 @@ class FirefoxPage:
         self._answer(START_SECONDS)  # that Python is up
 
     def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Runs a module-level function in the page (see `webq8.host.PythonPage.call`)."""
+        """Runs a module-level function in the page (see `webq8.desktop.host.PythonPage.call`)."""
         _, message = request(function, args, kwargs)
         self._desk.calls.put(message)
         return transport.result(self._answer(CALL_SECONDS))

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from webq8.chrome import apt_install
+from webq8.desktop.chrome import apt_install
 
 MANIFESTS = [Path(folder) / "vulkan" / "icd.d" for folder in ("/usr/share", "/usr/local/share", "/etc")]
 

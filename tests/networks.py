@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from webq8.assets import cache_dir
+from webq8.desktop.assets import cache_dir
 
 EXPORT = Path(__file__).parent / "export"
 REQUIREMENTS = EXPORT / "requirements.txt"

@@ -18,7 +18,7 @@ sys.path += [str(Path(__file__).parent), str(Path(__file__).parent / "browser")]
 import fuzz
 from random_graphs import random_graph
 from test_differential import check_seed
-from webq8.host import Browser
+from webq8.desktop.host import Browser
 from webq8.ir import Graph, Tensor
 
 

@@ -12,15 +12,15 @@ from webq8.errors import Unsupported
 from webq8.formats import read_pte
 from webq8.handlers import tuning
 from webq8.ir import Graph, Limits, Method
-from webq8.plan import check_method, plan_program
-from webq8.runtime import rewrite
+from webq8.plan.planner import check_method, plan_program
+from webq8.runtime.program import rewrite
 
 ROOT = Path(__file__).parents[1]
 TILES = [name for name in tuning.TILES if not name.startswith("matrix")]  # those need Chromium's subgroup matrices
 
 
 class Variant(NamedTuple):
-    """What makes a shader module and its pipeline: see `webq8.gpu.Device.pipeline`."""
+    """What makes a shader module and its pipeline: see `webq8.backends.browser.gpu.Device.pipeline`."""
 
     kernel: str
     constants: tuple[tuple[str, int | float | bool], ...]

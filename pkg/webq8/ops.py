@@ -19,11 +19,11 @@ from webq8.dtypes import ITEMSIZE, as_buffer, numel
 from webq8.errors import InputError, LimitError, raise_problems
 from webq8.handlers import REGISTRY
 from webq8.handlers.registry import Arg, Op, Scalar, TensorArg, TensorList, bind, out_specs
-from webq8.inputs import Given, convert, give
 from webq8.ir import Call, Graph, ListRef, Method, Value
 from webq8.ir import Program as Parsed
 from webq8.ir import Tensor as IrTensor
-from webq8.runtime import Program, compile_program
+from webq8.runtime.inputs import Given, convert, give
+from webq8.runtime.program import Program, compile_program
 
 # where overloads share a short name, the first registered has it; `aten::` names are calls outside of delegates
 _SHORT = {spec.short: spec for spec in reversed(REGISTRY.values()) if "::" not in spec.name}

@@ -1,13 +1,9 @@
-"""Where the package's data folders lie, and writing a file whole or not at all."""
+"""Where the package's data folders lie."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
 
-from webq8.errors import InputError
+__all__ = ["resource_dir"]
 
 
 @cache
@@ -16,26 +12,3 @@ def resource_dir(name: str) -> Path:
     package = Path(__file__).resolve().parent
     installed = package / name
     return installed if installed.is_dir() else package.parents[1] / name
-
-
-def check_replaceable(path: Path) -> None:
-    """Raises InputError where a file cannot be written, or something lies that is no regular file, as a device."""
-    target = path.resolve()
-    if target.exists() and not target.is_file():
-        raise InputError(f"cannot write a file {path}: what lies there is no regular file, and is not replaced")
-    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-        raise InputError(f"cannot write a file {path}: {target.parent} is no folder that you may write to")
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write into, which becomes `path`, or what that links to, at the end; an exception changes nothing."""
-    check_replaceable(path)
-    path = path.resolve()
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            yield file
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import peers
-from webq8.host import Browser
+from webq8.desktop.host import Browser
 
 sys.path.append(str(Path(__file__).parents[1]))
 from networks import large_networks
@@ -27,12 +27,12 @@ async def kernel_times(cases, plain_shaders):
     from dataclasses import replace
 
     import numpy as np
-    from webq8 import wgsl
     from webq8.handlers import conv
     from webq8.handlers.registry import REGISTRY
     from webq8.ir import Call, Graph, Method, Program, Tensor
+    from webq8.kernels import wgsl
     from webq8.paths import resource_dir
-    from webq8.runtime import compile_program
+    from webq8.runtime.program import compile_program
 
     for name, text in plain_shaders.items():
         (resource_dir("wgsl") / f"{name}.wgsl").write_text(text)
@@ -88,7 +88,7 @@ async def inference(url):
 
     import numpy as np
     import webq8
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     program = await webq8.load(url)
     x = np.zeros((1, 64), np.float32)

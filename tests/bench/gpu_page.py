@@ -11,13 +11,14 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import webq8
-from webq8 import gpu, ops
-from webq8.ceilings import measure_ceilings
+from webq8 import ops
+from webq8.backends.browser import gpu
 from webq8.formats import read_pte
 from webq8.handlers import tuning
 from webq8.ir import Call, Graph, Method, Program, Tensor
-from webq8.plan import check_method, plan_program
-from webq8.runtime import compile_program, drive, rewrite
+from webq8.plan.planner import check_method, plan_program
+from webq8.runtime.ceilings import measure_ceilings
+from webq8.runtime.program import compile_program, drive, rewrite
 
 
 async def main(query: str) -> str:

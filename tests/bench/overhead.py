@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from webq8.host import Browser
+from webq8.desktop.host import Browser
 
 sys.path.append(str(Path(__file__).parents[1]))
 from networks import large_networks

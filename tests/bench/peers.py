@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 from playwright.sync_api import sync_playwright
-from webq8 import assets
-from webq8.bytecode import compile_wheels
-from webq8.chrome import launch_options
-from webq8.site import Site
+from webq8.desktop import assets
+from webq8.desktop.bytecode import compile_wheels
+from webq8.desktop.chrome import launch_options
+from webq8.desktop.site import Site
 
 sys.path.append(str(Path(__file__).parents[1]))
 from networks import cached, large_networks, python_with, run

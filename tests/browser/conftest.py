@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
+from webq8.desktop.host import PythonPage
 from webq8.handlers.tuning import TILES
-from webq8.host import PythonPage
 
 
 async def use_packed_dot(wanted):
     """Turns `dot4I8Packed` on or off, as in a browser without that language feature; returns what it was."""
     import webq8
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     device = await gpu.device()
     before, device.packed_dot = device.packed_dot, wanted
@@ -23,7 +23,7 @@ async def set_limit(name, wanted):
     from dataclasses import replace
 
     import webq8
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     device = await gpu.device()
     before, device.limits = getattr(device.limits, name), replace(device.limits, **{name: wanted})

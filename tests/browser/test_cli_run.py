@@ -10,8 +10,8 @@ from typing import Any
 import machine
 import numpy as np
 import pytest
-from webq8.chrome import find_chrome
-from webq8.host import PYODIDES
+from webq8.desktop.chrome import find_chrome
+from webq8.desktop.host import PYODIDES
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
@@ -36,7 +36,7 @@ class Run:
     ) -> None:
         np.savez(folder / "in.npz", **{f"in{i}": array for i, array in enumerate(inputs)})
         files = ("--inputs", folder / "in.npz", "--outputs", folder / "out.npz")
-        command = [str(word) for word in (sys.executable, "-m", "webq8.cli", "run", model, *files, *options)]
+        command = [str(word) for word in (sys.executable, "-m", "webq8.desktop.cli", "run", model, *files, *options)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
         self.files = sorted(path.name for path in folder.glob("*.npz*"))

@@ -1,13 +1,13 @@
 """The device that a page gets: which adapters compute on the CPU."""
 
 import pytest
-from webq8.host import PythonPage
+from webq8.desktop.host import PythonPage
 
 
 async def is_software(info):
     from types import SimpleNamespace
 
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     names = dict.fromkeys(("vendor", "architecture", "device", "description"), "")
     return gpu.Adapter(SimpleNamespace(**(names | info))).software

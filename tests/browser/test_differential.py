@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from graphs import run_graph_in_page, sendable
 from random_graphs import random_graph
-from webq8.host import PythonPage
-from webq8.reference import run_graph
+from webq8.backends.reference import run_graph
+from webq8.desktop.host import PythonPage
 
 BATCH = 20
 

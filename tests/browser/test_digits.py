@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import webq8
-from webq8.host import PythonPage
-from webq8.runtime import drive
+from webq8.desktop.host import PythonPage
+from webq8.runtime.program import drive
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "web" / "models"

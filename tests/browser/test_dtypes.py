@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from graphs import Builder, Ref, run_graph_in_page, sendable
+from webq8.desktop.host import PythonPage
 from webq8.errors import Unsupported
-from webq8.host import PythonPage
 
 DTYPES = ["float32", "int8", "uint8", "int32", "int64", "bool"]
 

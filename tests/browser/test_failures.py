@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import webq8
+from webq8.desktop.host import Browser, PythonPage
 from webq8.errors import DeviceLost, FormatError, InputError, LimitError, NoAdapter, ShaderError
-from webq8.host import Browser, PythonPage
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
@@ -20,7 +20,7 @@ async def load(source):
 
 
 async def live():
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     return gpu.live()
 
@@ -47,7 +47,8 @@ async def broken_shader(name, declaration, rows, sizes):
     from itertools import pairwise
 
     import numpy as np
-    from webq8 import ops, wgsl
+    from webq8 import ops
+    from webq8.kernels import wgsl
 
     def forget():
         for cached in (wgsl._read, wgsl.kernel, wgsl.module_source):
@@ -80,9 +81,9 @@ def test_two_pipelines_of_a_shader_that_does_not_compile(webq8_page: PythonPage)
 
 async def too_large():
     """More than the device's largest buffer, refused while planning: no bytes are needed for that."""
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
     from webq8.ir import Call, Graph, Method, Program, Tensor
-    from webq8.runtime import compile_program
+    from webq8.runtime.program import compile_program
 
     device = await gpu.device()
     n = device.limits.max_storage_buffer_binding_size // 4 + 1
@@ -98,7 +99,7 @@ def test_too_large_for_the_device(webq8_page: PythonPage) -> None:
 
 
 async def limits():
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     return (await gpu.device()).limits.max_storage_buffer_binding_size
 
@@ -110,7 +111,7 @@ def test_the_adapters_limits_are_asked_for(webq8_page: PythonPage) -> None:
 async def lose_device_while_running(url, x):
     import asyncio
 
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     program = await webq8.load(url)
     try:

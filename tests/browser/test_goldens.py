@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import webq8
-from webq8.host import PythonPage
+from webq8.desktop.host import PythonPage
 
 DATA = Path(__file__).parents[1] / "data"
 ROWS = json.loads((DATA / "goldens" / "manifest.json").read_text())
@@ -16,7 +16,7 @@ FLOAT_SUMS = ("linear_qcs4w", "linear_q8ta_q8csw")
 
 
 async def run(data, inputs):
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     with await webq8.load(data) as program:
         before = gpu.live()["submits"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from webq8.host import PythonPage
+from webq8.desktop.host import PythonPage
 
 ROWS = [
     (manifest.parent, row)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 from playwright.async_api import Error, Page
+from webq8.desktop.host import PYODIDES, Browser, PythonPage, Thread
 from webq8.errors import HostError, InputError, NoAdapter
-from webq8.host import PYODIDES, Browser, PythonPage, Thread
 
 
 @pytest.fixture(scope="module", params=[(version, thread) for version in PYODIDES for thread in ("worker", "main")])

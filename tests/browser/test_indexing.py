@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 from graphs import Builder, Ref, run_graph_in_page, sendable
+from webq8.desktop.host import PythonPage
 from webq8.errors import FormatError
-from webq8.host import PythonPage
 
 INT64 = np.array([-(2**63), -(2**32), -(2**32) + 1, -9, -8, -1, 0, 6, 7, 2**31, 2**32, 2**32 + 1, 2**63 - 1])
 FAR = {"int64": INT64, "int32": np.clip(INT64, -(2**31), 2**31 - 1).astype(np.int32)}

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import webq8  # in the page's functions
+from webq8.desktop.host import PythonPage
 from webq8.errors import DeviceError, NoAdapter, ShaderError
-from webq8.host import PythonPage
 
 ROOT = Path(__file__).parents[2]
 URL = "web/models/classifier.pte"
@@ -17,7 +17,7 @@ LOGITS = np.load(ROOT / "tests" / "data" / "digits_golden.npz")["logits"][:1]
 async def without(parts, url, x):
     """Loads and runs on a new device where some properties, as "GPUAdapter.info", are missing: logits and adapter."""
     import js
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     originals = []
     for part in parts:
@@ -59,7 +59,8 @@ async def answered(method, answer, seconds):
 
     import js
     from pyodide.ffi import create_proxy
-    from webq8 import gpu, wgsl
+    from webq8.backends.browser import gpu
+    from webq8.kernels import wgsl
 
     # pages here may not evaluate text as JavaScript
     replaced = {
@@ -118,7 +119,7 @@ def test_request_that_fails(webq8_page: PythonPage, method: str, answer: str, er
 
 
 async def patience():
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     return gpu._PATIENCE
 
@@ -129,7 +130,7 @@ def test_requests_end_after_15_seconds(webq8_page: PythonPage) -> None:
 
 async def without_webgpu():
     import js
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     original = js.Object.getOwnPropertyDescriptor(js.WorkerNavigator.prototype, "gpu")
     assert js.Reflect.deleteProperty(js.WorkerNavigator.prototype, "gpu")

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import webq8
+from webq8.desktop.host import PythonPage
 from webq8.errors import DeviceLost
-from webq8.host import PythonPage
 
 ROOT = Path(__file__).parents[2]
 URL = "web/models/classifier.pte"
@@ -19,7 +19,8 @@ X = np.arange(24, dtype=np.int8).reshape(3, 8)
 async def held():
     import gc
 
-    from webq8 import gpu, ops
+    from webq8 import ops
+    from webq8.backends.browser import gpu
 
     ops.close()
     gc.collect()
@@ -41,7 +42,8 @@ async def products(x, weights):
     import asyncio
 
     import numpy as np
-    from webq8 import gpu, ops
+    from webq8 import ops
+    from webq8.backends.browser import gpu
 
     scales = np.ones(len(weights[0]), np.float32)
     results = [ops.q8ta_linear(x, 1.0, 0, w, None, scales, 1.0, 0) for w in weights]
@@ -70,7 +72,8 @@ async def close_while_computing(x, w):
     import asyncio
 
     import numpy as np
-    from webq8 import gpu, ops
+    from webq8 import ops
+    from webq8.backends.browser import gpu
 
     y = ops.q8ta_linear(x, 1.0, 0, w, None, np.ones(len(w), np.float32), 1.0, 0)
     computing = asyncio.ensure_future(y.numpy())
@@ -87,7 +90,7 @@ def test_ops_closed_while_one_is_computed(webq8_page: PythonPage) -> None:
 
 
 async def lose_device():
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     raw = (await gpu.device()).raw
     raw.destroy()
@@ -106,7 +109,7 @@ def test_ops_work_again_after_a_loss(webq8_page: PythonPage) -> None:
 
 async def fail_at_each_event(url):
     """Loads a program so often that `on_progress` fails at each of its events once; what is held after each."""
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     class Stop(Exception):
         pass
@@ -140,7 +143,7 @@ async def cancel_at_each_step(data):
     """Cancels loading after so many turns of the event loop, 0, 1, 2 and so on; what is held after each."""
     import asyncio
 
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     left = []
     while True:
@@ -163,7 +166,7 @@ def test_loading_that_is_cancelled_leaves_nothing(webq8_page: PythonPage) -> Non
 
 
 async def lose_device_while_loading(url):
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     device = await gpu.device()
 
@@ -187,7 +190,7 @@ async def forget(url, x):
     import asyncio
     import gc
 
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     program = await webq8.load(url)
     await program(x)
@@ -217,7 +220,8 @@ async def forget_ops(x, w):
     import gc
 
     import numpy as np
-    from webq8 import gpu, ops
+    from webq8 import ops
+    from webq8.backends.browser import gpu
 
     await ops.q8ta_linear(x, 1.0, 0, w, None, np.ones(len(w), np.float32), 1.0, 0).numpy()
     held = gpu.live()["buffers"]
@@ -241,7 +245,7 @@ async def without_scopes(url, x):
 
     import js
     from pyodide.ffi import create_proxy, to_js
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     depth, outside, seen = [0], [], set()
     watched = {
@@ -304,7 +308,8 @@ async def unheard(url, x):
     import gc
 
     from pyodide.ffi import create_proxy
-    from webq8 import gpu, ops
+    from webq8 import ops
+    from webq8.backends.browser import gpu
 
     told, failed = [], []
     loop = asyncio.get_running_loop()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from browser.test_goldens import ROWS, test_golden, test_model
-from webq8.host import Browser, PythonPage
+from webq8.desktop.host import Browser, PythonPage
 from webq8.paths import resource_dir
 
 __all__ = ["test_golden", "test_model"]
@@ -60,7 +60,7 @@ def test_golden_by_kernels_for_gpus(webq8_page: PythonPage, row: dict) -> None:
 
 async def device():
     """Its limit of invocations, which webq8 asks for no more of, and all its features."""
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     raw = (await gpu.device()).raw
     return raw.limits.maxComputeInvocationsPerWorkgroup, [str(name) for name in raw.features]

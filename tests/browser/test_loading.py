@@ -6,8 +6,8 @@ import networks
 import numpy as np
 import pytest
 import webq8
+from webq8.desktop.host import Browser, PythonPage
 from webq8.errors import DeviceError, FormatError, InputError, ShaderError
-from webq8.host import Browser, PythonPage
 
 ROOT = Path(__file__).parents[2]
 URL = "web/models/classifier.pte"
@@ -142,7 +142,7 @@ def test_memory_above_2_gib(webq8_browser: Browser) -> None:
 async def broken(method, label, url, x):
     """Loads and runs where a method of the device is asked for what cannot be, for descriptors with a label."""
     from pyodide.ffi import create_proxy
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     device = (await gpu.device()).raw
     original = getattr(device, method)
@@ -200,7 +200,7 @@ def test_errors_of_a_run_say_where(webq8_page: PythonPage) -> None:
 async def refused_module(url):
     """Loads on a new device whose browser throws where it should make a shader module."""
     import js
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     device = await gpu.device()
     device._pipelines.clear()
@@ -221,7 +221,7 @@ def test_shader_module_that_is_refused(webq8_page: PythonPage) -> None:
 
 async def live():
     import webq8
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     webq8.ops.close()
     return gpu.live()["buffers"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from cases import CASES, Case
 from webq8 import ops
-from webq8.host import PythonPage
-from webq8.runtime import drive
+from webq8.desktop.host import PythonPage
+from webq8.runtime.program import drive
 
 
 async def run(op, args):
@@ -19,7 +19,7 @@ async def run(op, args):
 
 async def free():
     import webq8
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     webq8.ops.close()
     return gpu.live()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from webq8.host import PythonPage
+from webq8.desktop.host import PythonPage
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = (ROOT / "web" / "models" / "classifier.pte").read_bytes()
@@ -15,7 +15,7 @@ async def watch_compiling(*files):
     """For each file, loaded one after another on a new device: what became of its pipelines, in order."""
     import webq8
     from pyodide.ffi import create_proxy
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     webq8.ops.close()
     old = (await gpu.device()).raw

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
-from webq8.bytecode import compile_wheels
-from webq8.chrome import launch_options
-from webq8.site import Site
+from webq8.desktop.bytecode import compile_wheels
+from webq8.desktop.chrome import launch_options
+from webq8.desktop.site import Site
 
 ROOT = Path(__file__).parents[2]
 SCANS = np.load(ROOT / "web/models/digits.npz")

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 from pytest_webq8 import GPUS
-from webq8.chrome import Gpu
+from webq8.desktop.chrome import Gpu
 
 ROOT = Path(__file__).parents[2]
 UPSCALER = ROOT / "web" / "models" / "upscaler.pte"

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import webq8
 from webq8 import ops
+from webq8.desktop.host import PythonPage
 from webq8.errors import ClosedError, DeviceError, InputError
-from webq8.host import PythonPage
-from webq8.runtime import drive
+from webq8.runtime.program import drive
 
 ROOT = Path(__file__).parents[2]
 CNN = ROOT / "tests" / "data" / "networks" / "cnn.pte"
@@ -19,7 +19,7 @@ DIGIT = np.zeros((1, 64), np.float32)
 
 async def profile(model, x, runs):
     """A profile's parts, the plan's steps, live objects before and after, and the output of a run afterwards."""
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     with await webq8.load(model) as program:
         output = await program(x)
@@ -83,7 +83,7 @@ def test_profile(webq8_page: PythonPage) -> None:
 
 
 async def without_timestamps(model, x):
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     device = await gpu.device()
     had, device.features = device.features, frozenset()
@@ -124,7 +124,9 @@ async def chain(inputs, weight, scales, layers, seconds):
     """
     import asyncio
 
-    from webq8 import gpu, ops, submits
+    from webq8 import ops
+    from webq8.backends.browser import gpu
+    from webq8.plan import submits
 
     def result(x):
         for _ in range(layers):
@@ -152,7 +154,9 @@ async def close_meanwhile(x, weight, scales, seconds, profiling):
     """Closes a program while it runs or is profiled, in submits of so many estimated seconds."""
     import asyncio
 
-    from webq8 import gpu, ops, submits
+    from webq8 import ops
+    from webq8.backends.browser import gpu
+    from webq8.plan import submits
 
     ops.close()
     for _ in range(12):

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import webq8
+from webq8.desktop.host import Browser, PythonPage
 from webq8.errors import CannotBlock, ClosedError, InputError
-from webq8.host import Browser, PythonPage
-from webq8.runtime import drive
+from webq8.runtime.program import drive
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
@@ -83,7 +83,7 @@ async def refill(url, inputs, seconds):
     import asyncio
 
     import numpy as np
-    from webq8 import submits
+    from webq8.plan import submits
 
     usual, submits._SECONDS = submits._SECONDS, seconds or submits._SECONDS
     try:
@@ -137,7 +137,7 @@ def test_a_profile_takes_its_inputs_at_the_call(webq8_page: PythonPage) -> None:
 
 
 async def many_runs(url, x):
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     program = await webq8.load(url)
     await program(x)
@@ -160,7 +160,7 @@ def test_nothing_leaks(webq8_page: PythonPage) -> None:
 async def close_while_running(url, x):
     import asyncio
 
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     program = await webq8.load(url)
     running = asyncio.ensure_future(program(x))

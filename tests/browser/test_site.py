@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import webq8
-from webq8.bytecode import compile_wheels
-from webq8.cli import main
-from webq8.host import PYODIDES, Browser
+from webq8.desktop.bytecode import compile_wheels
+from webq8.desktop.cli import main
+from webq8.desktop.host import PYODIDES, Browser
 from webq8.paths import resource_dir
 
 

@@ -25,7 +25,7 @@ SAMPLE = [
 
 
 async def adapter():
-    from webq8 import gpu
+    from webq8.backends.browser import gpu
 
     device = await gpu.device()
     return device.adapter.software, device.limits.software, device.packed_dot

@@ -7,7 +7,7 @@ import pickle
 import sys
 
 import wgpu
-from webq8 import wgsl
+from webq8.kernels import wgsl
 
 
 def cpu_device() -> wgpu.GPUDevice:
@@ -19,7 +19,7 @@ def cpu_device() -> wgpu.GPUDevice:
 
 
 def pipeline(device: wgpu.GPUDevice, name: str, constants, writable, packed_dot: bool) -> None:
-    """As `webq8.gpu.Device` makes it."""
+    """As `webq8.backends.browser.gpu.Device` makes it."""
     kernel = wgsl.kernel(name)
     entries = [
         {

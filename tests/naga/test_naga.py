@@ -13,7 +13,7 @@ from pathlib import Path
 import machine
 import pytest
 from variants import Variant, planned
-from webq8 import wgsl
+from webq8.kernels import wgsl
 
 CHILD = Path(__file__).with_name("compile_variants.py")
 KERNELS = [name for name in wgsl.kernel_names() if not name.startswith("gemm_matrix")]

@@ -8,10 +8,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from webq8 import assets
-from webq8.assets import Bundle, Source
+from webq8.desktop import assets
+from webq8.desktop.assets import Bundle, Source
+from webq8.desktop.site import Site
 from webq8.errors import HostError
-from webq8.site import Site
 
 CONTENT = b"the right bytes"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 from graphs import Builder, Params, Ref
+from webq8.backends.reference import run_graph
 from webq8.ir import Graph, Method
-from webq8.plan import check_method
-from webq8.reference import run_graph
+from webq8.plan.planner import check_method
 from webq8.rewrite import optimize, short_name
 
 X, Y = (0.037, -7), (0.011, 17)

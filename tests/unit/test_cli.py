@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from webq8.cli import main
+from webq8.desktop.cli import main
 
 GOLDENS = Path(__file__).parents[1] / "data" / "goldens"
 MODEL = GOLDENS / "q8ta_linear__basic.pte"
@@ -234,7 +234,7 @@ def test_lines_of_code_stay_lines(inputs: Path, capsys: pytest.CaptureFixture[st
 
 def test_reader_that_has_seen_enough() -> None:
     """As `webq8 ops --markdown | head -1`: no complaint."""
-    command = [sys.executable, "-m", "webq8.cli", "ops", "--markdown"]
+    command = [sys.executable, "-m", "webq8.desktop.cli", "ops", "--markdown"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
@@ -285,7 +285,7 @@ def test_setup_without_a_browser(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_until_stopped(number: signal.Signals) -> None:
-    command = [sys.executable, "-m", "webq8.cli", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "webq8.desktop.cli", "serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
         assert served.stdout is not None
         assert served.stderr is not None

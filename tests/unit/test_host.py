@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from webq8.chrome import chrome_args, find_chrome
+from webq8.desktop.chrome import chrome_args, find_chrome
+from webq8.desktop.files import replacing
+from webq8.desktop.host import _source_of
+from webq8.desktop.site import PYODIDES, Site, own_wheel
 from webq8.errors import HostError
-from webq8.host import _source_of
-from webq8.paths import replacing, resource_dir
-from webq8.site import DESKTOP_ONLY, PYODIDES, Site, own_wheel
+from webq8.paths import resource_dir
 
 
 @pytest.fixture(scope="module")
@@ -144,9 +145,9 @@ def test_own_wheel_holds_what_runs_in_a_page() -> None:
     name, data = own_wheel()
     assert name == "webq8-0.1.0-py3-none-any.whl"
     names = set(zipfile.ZipFile(io.BytesIO(data)).namelist())
-    assert {"webq8/__init__.py", "webq8/errors.py", "webq8/replay.js", "webq8/transport.py"} <= names
+    assert {"webq8/__init__.py", "webq8/errors.py", "webq8/backends/browser/replay.js", "webq8/transport.py"} <= names
     assert {f"webq8/wgsl/{file.name}" for file in resource_dir("wgsl").glob("*.wgsl")} <= names
-    assert not names & {f"webq8/{desktop}" for desktop in DESKTOP_ONLY}
+    assert not any(name.startswith("webq8/desktop/") for name in names)
     assert not [other for other in names if other.startswith("webq8/web/") or "__pycache__" in other]
 
 

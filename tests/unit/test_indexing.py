@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from graphs import Builder, Ref
 from webq8 import ops
+from webq8.backends.reference import run_graph
 from webq8.errors import InputError, LimitError, Unsupported, Webq8Error
 from webq8.ir import Graph, Limits, Method
-from webq8.plan import check_method, plan_program
-from webq8.reference import run_graph
-from webq8.runtime import drive, rewrite
+from webq8.plan.planner import check_method, plan_program
+from webq8.runtime.program import drive, rewrite
 
 X = np.zeros((3, 4, 5), np.float32)
 MASK = np.ones((3, 4), bool)

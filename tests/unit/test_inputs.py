@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import webq8
 from webq8.errors import InputError
-from webq8.inputs import fit
+from webq8.runtime.inputs import fit
 
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 DTYPES = [*INTEGERS, "bool", "float16", "float32", "float64"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from webq8.layout import Layout, default_layout, layout, nbytes
+from webq8.plan.layout import Layout, default_layout, layout, nbytes
 
 SHAPES = [(2, 3, 5, 7), (1, 4, 1, 1), (1, 1, 1, 1), (2, 8, 3, 3), (0, 3, 2, 2), (3, 5, 0, 2)]
 

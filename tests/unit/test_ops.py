@@ -8,7 +8,7 @@ import webq8
 from cases.common import FLT_MAX
 from webq8 import ops
 from webq8.errors import InputError, LimitError, NoAdapter
-from webq8.runtime import drive
+from webq8.runtime.program import drive
 
 X = np.zeros((3, 8), np.int8)
 W = np.ones((5, 8), np.int8)

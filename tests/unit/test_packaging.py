@@ -11,8 +11,8 @@ from pathlib import Path
 
 import webq8
 from packaging.requirements import Requirement
-from webq8 import assets
-from webq8.assets import Bundle, Source
+from webq8.desktop import assets
+from webq8.desktop.assets import Bundle, Source
 
 ROOT = Path(__file__).parents[2]
 METADATA = importlib.metadata.metadata("webq8")

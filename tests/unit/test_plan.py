@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 from graphs import TRANSPOSED, Builder
-from webq8 import wgsl
 from webq8.errors import FormatError, LimitError
 from webq8.ir import Graph, Limits, Method, Plan, Slot
-from webq8.plan import check_method, fold_grid, plan_program
+from webq8.kernels import wgsl
+from webq8.plan.planner import check_method, fold_grid, plan_program
 from webq8.rewrite import drop_dead_calls
 
 
@@ -140,7 +140,7 @@ def test_equal_constants_are_kept_once() -> None:
 
 def test_constants_share_buffers_of_a_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the device allows: weights in large buffers are read slowly. A larger constant has one of its own."""
-    monkeypatch.setattr("webq8.plan._ARENA", 2**14)
+    monkeypatch.setattr("webq8.plan.planner._ARENA", 2**14)
     b = Builder()
     x = b.quantize(b.input((1, 64), "float32"))
     for i, width in enumerate((64, 64, 64, 64, 512)):

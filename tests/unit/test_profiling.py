@@ -14,9 +14,9 @@ from graphs import Builder
 from webq8 import ops
 from webq8.errors import ClosedError, InputError
 from webq8.ir import Graph, Limits, Plan, Step
-from webq8.plan import plan_program
-from webq8.profiling import Ceilings, Profile, profile_of
-from webq8.runtime import drive
+from webq8.plan.planner import plan_program
+from webq8.runtime.profiling import Ceilings, Profile, profile_of
+from webq8.runtime.program import drive
 
 CLASSIFIER = Path(__file__).parents[2] / "web" / "models" / "classifier.pte"
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from graphs import DEQUANTIZE, QUANTIZE, Builder, Ref
 from random_graphs import random_graph
+from webq8.backends.reference import fold_constants, run_graph
 from webq8.ir import Graph, Limits, Method, Tensor
-from webq8.plan import check_method, plan_program
-from webq8.reference import fold_constants, run_graph
+from webq8.plan.planner import check_method, plan_program
 from webq8.rewrite import OPTIMIZATIONS, optimize
 
 CONV = "et_vk.q8ta_conv2d_pw.default"

@@ -9,8 +9,8 @@ import pytest
 from large_graphs import FORMS, nested
 from webq8.formats import read_pte
 from webq8.ir import Graph, Limits, Method, Plan
-from webq8.plan import check_method, plan_program
-from webq8.runtime import rewrite
+from webq8.plan.planner import check_method, plan_program
+from webq8.runtime.program import rewrite
 
 
 def plan(graph: Graph) -> Plan:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from webq8 import server
+from webq8.desktop import server
+from webq8.desktop.server import HOSTS, MAX_BYTES, MAX_CONNECTIONS
+from webq8.desktop.site import Site
 from webq8.errors import HostError
-from webq8.server import HOSTS, MAX_BYTES, MAX_CONNECTIONS
-from webq8.site import Site
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +225,7 @@ def test_connections_are_bounded(site: Site) -> None:
 def test_a_client_that_goes_away(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     """The connection is reset while the answer is written: no traceback, and the next one is served."""
     site.add("/large", bytes(64 * 2**20))
-    with caplog.at_level(logging.DEBUG, logger="webq8.site"):
+    with caplog.at_level(logging.DEBUG, logger="webq8.desktop.site"):
         connection = socket.create_connection(("127.0.0.1", int(host(site).split(":")[1])))
         connection.sendall(f"GET /large HTTP/1.1\r\nHost: {host(site)}\r\n\r\n".encode())
         connection.recv(10)

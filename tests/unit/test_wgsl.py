@@ -4,8 +4,9 @@ import re
 import struct
 
 import pytest
-from webq8 import ceilings, wgsl
 from webq8.handlers import REGISTRY, tuning
+from webq8.kernels import wgsl
+from webq8.runtime import ceilings
 
 
 @pytest.mark.parametrize("name", wgsl.kernel_names())

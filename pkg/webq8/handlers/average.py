@@ -15,7 +15,7 @@ from webq8.handlers.reduce import lanes_for, reduced, shared_threads
 from webq8.handlers.registry import I8, SCALE, ZERO_POINT, Args, BadArg, Bool, Int, Ints, Pair, f32, op
 from webq8.handlers.shape import axes_of, merged
 from webq8.ir import Const, Dispatch, Param
-from webq8.layout import strides
+from webq8.plan.layout import strides
 
 __all__: list[str] = []
 

@@ -23,7 +23,7 @@ from webq8.handlers.registry import (
     op,
 )
 from webq8.ir import Const, Dispatch, Param
-from webq8.layout import LayoutName, strides
+from webq8.plan.layout import LayoutName, strides
 
 __all__ = ["IDENTITY", "RELU", "UNBOUNDED", "Clamp", "requantizing_table"]
 

@@ -26,7 +26,7 @@ from webq8.handlers.registry import (
     op,
 )
 from webq8.ir import Const, Dispatch, Param, Tensor, Value
-from webq8.layout import Layout
+from webq8.plan.layout import Layout
 
 __all__ = ["relayout"]
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from webq8.dtypes import cast
 from webq8.errors import FormatError, LimitError, Problem, Unsupported, Webq8Error, plain, shown
 from webq8.ir import Alias, Dispatch, Limits, ListRef, Tensor, Value
-from webq8.layout import Layout, LayoutName, layout
+from webq8.plan.layout import Layout, LayoutName, layout
 
 __all__ = [
     "ACTIVATION",

@@ -1,0 +1,1 @@
+"""What runs a plan or a graph: the browser's WebGPU, and numpy."""

@@ -1,0 +1,1 @@
+"""WebGPU of the page that Python runs in."""

@@ -1,0 +1,1 @@
+"""ExecuTorch's `.pte` files."""

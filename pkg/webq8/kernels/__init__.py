@@ -1,0 +1,1 @@
+"""What the WGSL files declare, and the dispatches that ops become for a target."""

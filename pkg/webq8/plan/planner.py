@@ -1,0 +1,455 @@
+"""Graph to plan: layouts, lifetimes, buffers, grids and limits. Pure Python, no GPU."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+
+from webq8.budget import Budget
+from webq8.dtypes import ITEMSIZE, cdiv, numel, round_up
+from webq8.errors import FormatError, LimitError, Problem, raise_problems
+from webq8.handlers import REGISTRY
+from webq8.handlers.quant import relayout
+from webq8.handlers.registry import Arg, BadArg, Given, Op, TensorArg, TensorList, arguments, bind, got
+from webq8.ir import (
+    Alias,
+    Call,
+    Const,
+    Dispatch,
+    Graph,
+    Limits,
+    ListRef,
+    Method,
+    Plan,
+    ProgramPlan,
+    Slot,
+    Step,
+    Tensor,
+)
+from webq8.kernels import wgsl
+from webq8.plan.layout import LayoutName, default_layout, layout, nbytes
+from webq8.plan.memory import ALIGNMENT, Span, largest_sum, share
+from webq8.plan.submits import submit_ends
+from webq8.rewrite import average_on_int8, drop_dead_calls, reads, writes
+from webq8.stages import Stage, Steps
+
+__all__ = ["check_method", "fold_grid", "plan_program"]
+
+_ARENA = 2**27  # bytes of a buffer of constants, where several share one: an H200 reads larger ones at half the rate
+_MOST_IN_MEMORY = 2**29  # bytes of a tensor in a page's or a process' own memory
+_LOOK = 16  # looking at a byte of a constant takes as long as packing so many
+_MOST_LIVE = 2**36  # bytes of tensors at one time; no GPU has more
+
+
+def check_method(method: Method, what: str, budget: Budget | None = None) -> Graph:
+    """A method's graph, whose every call is as its op declares, ready to be rewritten; raises one error that lists
+    everything that cannot be run."""
+    graph, problems = find_problems(method, budget or Budget(None, what))
+    raise_problems(what, problems)
+    return graph
+
+
+@Stage
+def find_problems(method: Method, budget: Budget) -> Steps[tuple[Graph, list[Problem]]]:
+    """A method's graph, and everything that keeps it from running: what its reader, the registry and the flow of data
+    say. Calls that fold have folded: what they compute may have to be a constant for those that follow."""
+    values, calls, problems = list(method.graph.values), list[Call](), list(method.problems)
+    if whole := [p for p in problems if not p.node]:
+        return method.graph, list(dict.fromkeys(whole))
+    for call in method.graph.calls:
+        yield
+        spec = REGISTRY.get(call.op)
+        if spec is None:
+            problems.append(Problem(call.node, call.op, "no such op in webq8"))
+            continue
+        given = arguments(values, call.args)
+        budget.call(*_weight(spec, given))
+        args, found = bind(spec, given, call.node)
+        problems += found
+        if args and spec.fold and _can_fold(given):
+            budget.keep(numel(args.out.shape) * ITEMSIZE[args.out.tensor.dtype])
+            values[call.args[-1]] = spec.fold(args)
+        else:
+            calls.append(call)
+    graph = method.graph._replace(values=tuple(values), calls=tuple(calls))
+    # calls left out above would only make this complain about what they should have computed
+    problems = problems or _data_flow_problems(graph)
+    return (graph if problems else drop_dead_calls((yield from average_on_int8(graph)))), problems
+
+
+def _weight(spec: Op, given: Sequence[Given]) -> tuple[int, int]:
+    """Bytes of constants and items of lists that a call is checked with."""
+    items = sum(len(value) for _, value in given if isinstance(value, tuple | str))
+    constants = sum(len(t.data) for t in _read_tensors(given) if t.data is not None)
+    for arg, (_, value) in zip(spec.args.values(), given, strict=False):
+        if isinstance(arg, TensorArg) and arg.values != "any" and isinstance(value, Tensor) and value.data is not None:
+            constants += _LOOK * len(value.data)
+    return constants, items
+
+
+def _read_tensors(given: Sequence[Given]) -> Iterator[Tensor]:
+    """The tensors among the arguments of a call, but for its output."""
+    for _, value in given[:-1]:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (v for pair in value if isinstance(pair, tuple) for v in pair[1:] if isinstance(v, Tensor))
+
+
+def _can_fold(given: Sequence[Given]) -> bool:
+    """Whether a call reads constants only, and its output is none yet."""
+    out = given[-1][1]
+    return isinstance(out, Tensor) and out.data is None and all(t.data is not None for t in _read_tensors(given))
+
+
+def _data_flow_problems(graph: Graph) -> list[Problem]:
+    problems = list(_input_problems(graph))
+    known = {-1, *graph.inputs}  # −1 stands for None in lists
+    known |= {i for i, v in enumerate(graph.values) if not isinstance(v, Tensor) or v.data is not None}
+    for call in graph.calls:
+        for i in reads(graph, call) - known:
+            problems.append(Problem(call.node, call.op, f"reads value {i} before it is computed", FormatError))
+        for i in writes(graph, call) & known:
+            problems.append(Problem(call.node, call.op, f"writes value {i} a second time", FormatError))
+        known |= writes(graph, call)
+    for i in graph.outputs:
+        if i not in known:
+            problems.append(Problem("outputs", "", f"value {i} is a tensor that no call computes", FormatError))
+        elif isinstance(graph.values[i], ListRef):
+            problems.append(Problem("outputs", "", f"value {i} is a list, which is not supported"))
+    return problems
+
+
+def _input_problems(graph: Graph) -> Iterator[Problem]:
+    """A caller's data is written to one place, and over no constant."""
+    seen = set[int]()
+    for n, i in enumerate(graph.inputs):
+        value = graph.values[i]
+        if not isinstance(value, Tensor):
+            yield Problem(f"input {n}", "", f"{got(value)} is no tensor, and the file holds no value for it")
+        elif value.data is not None:
+            yield Problem(f"input {n}", "", f"value {i} is a constant as well", FormatError)
+        elif i in seen:
+            yield Problem(f"input {n}", "", f"value {i} is an earlier input as well", FormatError)
+        seen.add(i)
+
+
+def check_memory(graph: Graph, what: str) -> None:
+    """Refuses tensors that are too large for the reference, which has no device's limits to keep."""
+    for t in graph.values:
+        if isinstance(t, Tensor):
+            size = numel(t.shape) * ITEMSIZE[t.dtype]
+            check_limit(size, _MOST_IN_MEMORY, f"{what}: a tensor {t.dtype} {list(t.shape)}", 'device="cpu"')
+
+
+@Stage
+def plan_program(
+    graphs: Mapping[str, Graph], limits: Limits, what: str = "program", budget: Budget | None = None
+) -> Steps[ProgramPlan]:
+    """Plans the graphs of a program's methods, which `check_method` has passed, after rewriting.
+
+    Raises LimitError where a buffer, a binding or a grid would exceed the device's limits.
+    """
+    constants = _Constants(limits, what, budget or Budget(None, what))
+    plans = {}
+    for name, graph in graphs.items():
+        plans[name] = yield from _Planner(graph, limits, constants, what).plan()
+    return ProgramPlan(plans, constants.buffers(), tuple(name for _, name in constants.largest))
+
+
+def fold_grid(workgroups: int, limit: int) -> tuple[int, int, int]:
+    """A flat count of workgroups as a grid whose axes stay within `limit`; kernels ignore the excess."""
+    if workgroups <= limit:
+        return workgroups, 1, 1
+    rows = cdiv(workgroups, limit)
+    if rows > limit:
+        raise LimitError(f"{workgroups} workgroups do not fit a grid of {limit} × {limit}")
+    return cdiv(workgroups, rows), rows, 1
+
+
+class _Planner:
+    def __init__(self, graph: Graph, limits: Limits, constants: "_Constants", what: str) -> None:
+        self.graph, self.limits, self.constants, self.what = graph, limits, constants, what
+        self.tensors: dict[int, Tensor] = {i: v for i, v in enumerate(graph.values) if isinstance(v, Tensor)}
+        self.layouts: dict[int, LayoutName] = {}
+        self.unused = count(len(graph.values))  # ids
+        self.converted: dict[tuple[int, LayoutName], int] = {}
+        self.dispatches: list[Dispatch] = []
+        self.roots: dict[int, int] = {}  # aliases
+
+    def plan(self) -> Steps[Plan]:
+        calls = [(c, REGISTRY[c.op]) for c in self.graph.calls]
+        self._choose_layouts(calls)
+        inputs = [self._plain_input(i) for i in self.graph.inputs]
+        for call, spec in calls:
+            self._call(call, spec)
+            yield
+        outputs = [self._as(i, "plain", "outputs") for i in self.graph.outputs if i in self.tensors]
+        return (yield from _Allocator(self, inputs, outputs).plan())
+
+    def _choose_layouts(self, calls: Sequence[tuple[Call, Op]]) -> None:
+        """A tensor lives in the layout that its producer writes, else the one its first reader wants."""
+        demands = [[*self._demands(call, spec)] for call, spec in calls]
+        for wanted in reversed(demands):
+            self.layouts |= dict(wanted)
+        for (call, _), wanted in zip(calls, demands, strict=True):
+            written = writes(self.graph, call)
+            self.layouts |= {i: name for i, name in wanted if i in written}
+        for i, t in self.tensors.items():
+            self.layouts.setdefault(i, default_layout(t.shape, t.dtype))
+
+    def _demands(self, call: Call, spec: Op) -> Iterator[tuple[int, LayoutName]]:
+        """(id, layout) of every int8 tensor that a call wants in a layout of its own."""
+
+        def demands(i: int, arg: Arg) -> Iterator[tuple[int, LayoutName]]:
+            value = self.graph.values[i] if i >= 0 else None
+            if isinstance(arg, TensorList) and isinstance(value, ListRef):
+                for j, element in zip(value.ids, arg.of(len(value.ids)), strict=True):
+                    yield from demands(j, element)
+            elif isinstance(arg, TensorArg) and arg.layout and not arg.const and isinstance(value, Tensor):
+                yield i, arg.layout
+
+        for i, arg in zip(call.args, spec.args.values(), strict=True):
+            yield from demands(i, arg)
+
+    def _new(self, tensor: Tensor, name: LayoutName) -> int:
+        i = next(self.unused)
+        self.tensors[i], self.layouts[i] = tensor, name
+        return i
+
+    def _as(self, i: int, name: LayoutName, node: str) -> int:
+        """The id of tensor `i` in layout `name`, converted by a dispatch where the bytes differ."""
+        t = self.tensors[i]
+        if t.dtype != "int8":
+            return i
+        have, want = layout(t.shape, self.layouts[i]), layout(t.shape, name)
+        if have.same_bytes(want):
+            return i
+        if (i, name) not in self.converted:
+            new = self._new(t, name)
+            self.converted[i, name] = new
+            if t.data is None:
+                self._add(relayout(i, have, new, want), node)
+        return self.converted[i, name]
+
+    def _plain_input(self, i: int) -> int:
+        """The id that the user's row-major data is written to."""
+        t, name = self.tensors[i], self.layouts[i]
+        if t.dtype != "int8" or layout(t.shape, name).plain:
+            return i
+        new = self._new(t, "plain")
+        self.converted[i, "plain"] = new
+        self._add(relayout(new, layout(t.shape, "plain"), i, layout(t.shape, name)), "inputs")
+        return new
+
+    def _call(self, call: Call, spec: Op) -> None:
+        ids = {i: self._as(i, name, call.node) for i, name in self._demands(call, spec)}
+        values: list[Given] = []
+        for i, value in arguments(self.graph.values, call.args):
+            if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+                values.append((i, tuple((ids.get(j, j), v) for j, v in value)))
+            else:
+                values.append((ids.get(i, i), value))
+        args, problems = bind(spec, values, call.node, self.layouts, clamp=call.clamp, limits=self.limits)
+        raise_problems(self.what, problems)
+        assert args is not None
+        try:
+            for made in spec.handler(args):
+                if isinstance(made, Alias):
+                    self.roots[made.target] = self.root(made.source)
+                else:
+                    self._add(made, call.node)
+        except BadArg as e:
+            raise_problems(self.what, [Problem(call.node, call.op, str(e), e.kind)])
+
+    def _add(self, dispatch: Dispatch, node: str) -> None:
+        self.constants.budget.dispatch()
+        bind = {
+            n: self.constants.once(bound) if isinstance(bound, Const) else bound for n, bound in dispatch.bind.items()
+        }
+        self.dispatches.append(replace(dispatch, node=node, bind=bind))
+
+    def root(self, i: int) -> int:
+        """The tensor whose memory tensor `i` is."""
+        return self.roots.get(i, i)
+
+
+class _Constants:
+    """Constant bytes of all methods, equal ones kept once, in few read-only buffers."""
+
+    def __init__(self, limits: Limits, what: str, budget: Budget) -> None:
+        self.limits, self.what, self.budget = limits, what, budget
+        self.arenas: list[bytearray] = []
+        self.largest: list[tuple[int, str]] = []  # constant of each arena: its size, and what it is
+        self.known: dict[int, list[Slot]] = {}  # by hash of what lies there
+        self.consts: dict[Const, Const] = {}
+
+    def once(self, const: Const) -> Const:
+        """The first of equal ones, so that weights which many calls share are not held by each."""
+        return self.consts.setdefault(const, const)
+
+    def slot(self, data: bytes, name: str) -> Slot:
+        """Where `data` lies; `name` says what it is, in messages."""
+        alike = self.known.setdefault(hash(data), [])
+        for slot in alike:
+            if self._holds(slot, data):
+                return slot
+        size = round_up(max(len(data), 16), 16)
+        check_limit(size, self.limits.max_storage_buffer_binding_size, f"{self.what}: {name}")
+        taken = min(round_up(size, ALIGNMENT), self.limits.max_buffer_size)
+        self.budget.keep(taken)
+        if not self.arenas or len(self.arenas[-1]) + taken > min(_ARENA, self.limits.max_buffer_size):
+            self.arenas.append(bytearray())
+            self.largest.append((0, ""))
+        arena = self.arenas[-1]
+        self.largest[-1] = max(self.largest[-1], (size, name), key=lambda constant: constant[0])
+        alike.append(Slot(-len(self.arenas), len(arena), size))
+        arena += data
+        arena += bytes(taken - len(data))
+        return alike[-1]
+
+    def _holds(self, slot: Slot, data: bytes) -> bool:
+        arena = memoryview(self.arenas[-slot.buffer - 1])
+        return slot.size == round_up(max(len(data), 16), 16) and arena[slot.offset :][: len(data)] == data
+
+    def buffers(self) -> tuple[bytes | bytearray, ...]:
+        return tuple(self.arenas)
+
+
+def check_limit(size: int, limit: int, what: str, device: str = "this device") -> None:
+    if size > limit:
+        raise LimitError(f"{what} needs {size:,} bytes; {device} allows {limit:,}")
+
+
+def _bound_alike(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Has steps of a kernel bind the same tensors to write, where they can: each set of them is a shader to compile."""
+    every: dict[object, set[str]] = {}
+    for step in steps:
+        every.setdefault((step.kernel, step.constants), set()).update(step.writable)
+    alike = []
+    for step in steps:
+        named = {b.name: slot for b, slot in zip(wgsl.kernel(step.kernel).bindings, step.slots, strict=True)}
+        uses = Counter(slot.buffer for slot in named.values())
+        more = {n for n in every[step.kernel, step.constants] if uses[named[n].buffer] == 1}
+        alike.append(step._replace(writable=tuple(n for n in named if n in more or n in step.writable)))
+    return tuple(alike)
+
+
+class _Allocator:
+    """Gives every tensor a slot: constants in the program's buffers, activations in ones that are shared over time."""
+
+    def __init__(self, planner: _Planner, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        self.p, self.inputs, self.outputs = planner, inputs, outputs
+        self.dispatches = self._needed([d for d in planner.dispatches if d.threads])
+        self.slots: dict[int, Slot] = {}
+
+    def plan(self) -> Steps[Plan]:
+        yield
+        buffers, largest, live = self._activations()
+        made = []
+        for dispatch in self.dispatches:
+            yield
+            made.append(self._step(dispatch))
+        steps = _bound_alike(made)
+        return Plan(
+            tuple(buffers),
+            tuple(largest),
+            steps,
+            submit_ends(steps, self.p.limits.software),
+            tuple(self._slot(i, "inputs") for i in self.inputs),
+            tuple(self._slot(i, "outputs") for i in self.outputs),
+            sum(buffers),
+            live,
+            sum(d.kernel == "relayout" for d in self.dispatches),
+        )
+
+    def _needed(self, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
+        """Leaves out dispatches whose results nobody reads: second outputs, changes of layout that came to nothing."""
+        needed, kept = set(map(self.p.root, self.outputs)), list[Dispatch]()
+        for d in reversed(dispatches):
+            refs, written = self._bound(d)
+            if any(refs[n] in needed for n in written):
+                kept.append(d)
+                needed |= {i for n, i in refs.items() if n not in written}
+        return kept[::-1]
+
+    def _bound(self, d: Dispatch) -> tuple[dict[str, int], frozenset[str]]:
+        """The tensors whose memory a dispatch is bound to, by binding, and the bindings that it writes."""
+        refs = {n: self.p.root(i) for n, i in d.bind.items() if isinstance(i, int)}
+        return refs, wgsl.kernel(d.kernel).written & refs.keys()
+
+    def _step(self, d: Dispatch) -> Step:
+        k = wgsl.kernel(d.kernel)
+        names = {b.name for b in k.bindings if b.type != "uniform"}
+        if names != d.bind.keys() or d.constants.keys() - k.overrides:
+            raise KeyError(
+                f"{d.kernel}.wgsl: bindings {sorted(names ^ d.bind.keys())} or overrides {d.constants} differ"
+            )
+        workgroups, most = cdiv(d.threads, k.workgroup_size), self.p.limits.max_compute_workgroups_per_dimension
+        try:
+            params, grid = wgsl.pack_params(k, d.params), fold_grid(workgroups, most)
+        except LimitError as e:
+            raise LimitError(f"{self.p.what}: {d.node}: {e}") from None
+        slots = [self._ref(d.bind[b.name] if b.name in names else Const(params), d.node) for b in k.bindings]
+        slot_of = {b.name: slot for b, slot in zip(k.bindings, slots, strict=True)}
+        written = {slot_of[name].buffer for name in k.written}
+        writable = tuple(name for name, s in slot_of.items() if name not in k.written and s.buffer in written)
+        nbytes = sum(slot_of[name].size for name in names)
+        constants = tuple(sorted(d.constants.items()))
+        return Step(d.kernel, tuple(slots), constants, writable, grid, d.node, d.operations, nbytes)
+
+    def _ref(self, ref: int | Const, node: str) -> Slot:
+        if isinstance(ref, Const):
+            return self.p.constants.slot(ref.data, f"{node}: a constant")
+        return self._slot(ref, node)
+
+    def _slot(self, i: int, node: str) -> Slot:
+        i = self.p.root(i)
+        if i not in self.slots:
+            t = self.p.tensors[i]
+            assert t.data is not None, "activations have their slots"
+            self._size(i, node)
+            packed = layout(t.shape, self.p.layouts[i]).pack(t.data) if t.dtype == "int8" else bytes(t.data)
+            self.slots[i] = self.p.constants.slot(packed, self._name(i, node))
+        return self.slots[i]
+
+    def _name(self, i: int, node: str) -> str:
+        t = self.p.tensors[i]
+        return f"{node}: a tensor {t.dtype} {list(t.shape)}"
+
+    def _size(self, i: int, node: str) -> int:
+        t, limits = self.p.tensors[i], self.p.limits
+        size = round_up(max(nbytes(t.shape, t.dtype, self.p.layouts[i]), 16), 16)
+        limit = min(limits.max_storage_buffer_binding_size, limits.max_buffer_size, 2**32 - 16)  # indices are u32
+        check_limit(size, limit, f"{self.p.what}: {self._name(i, node)}")
+        return size
+
+    def _activations(self) -> tuple[list[int], list[str], int]:
+        """Gives activations their slots; returns the buffers' sizes, names of the largest tensors in them, and the most
+        bytes needed at once."""
+        end = len(self.dispatches)
+        first = dict.fromkeys(map(self.p.root, self.inputs), -1)
+        last = dict(first)
+        apart: dict[int, set[int]] = {}
+        strictly_apart: dict[int, set[int]] = {}
+        for step, d in enumerate(self.dispatches):
+            refs, written = self._bound(d)
+            # a tensor that is read twice cannot be bound twice to write (see `ir.Step`)
+            twice = len({*refs.values()}) < len(refs)
+            for name, i in refs.items():
+                first.setdefault(i, step)
+                last[i] = step
+                others = {j for n, j in refs.items() if (n in written) != (name in written)}
+                (strictly_apart if twice else apart).setdefault(i, set()).update(others)
+        for i in map(self.p.root, self.outputs):
+            first.setdefault(i, end)
+            last[i] = end
+        nodes = [*(d.node for d in self.dispatches), "outputs", "inputs"]  # the inputs' step is −1
+        activations = ((i, step) for i, step in first.items() if self.p.tensors[i].data is None)
+        spans = {i: Span(self._size(i, nodes[step]), step, last[i]) for i, step in activations}
+        live = largest_sum(spans.values())
+        check_limit(live, _MOST_LIVE, f"{self.p.what}: all tensors of one moment together")
+        sizes, places = share(spans, apart, strictly_apart, self.p.limits.max_buffer_size)
+        self.slots = {i: Slot(p.buffer, p.offset, spans[i].size) for i, p in places.items()}
+        largest = {places[i].buffer: i for i in sorted(spans, key=lambda i: spans[i].size)}
+        return sizes, [self._name(i, nodes[first[i]]) for _, i in sorted(largest.items())], live

@@ -1,0 +1,1 @@
+"""Programs that can be called: loading, inputs and results, profiles."""

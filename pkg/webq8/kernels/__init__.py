@@ -1,1 +1,6 @@
-"""What the WGSL files declare, and the dispatches that ops become for a target."""
+"""The dispatches that ops become for a target; importing the families fills KERNELS."""
+
+from webq8.kernels import linear
+from webq8.kernels.registry import KERNELS, Call, Operand
+
+__all__ = ["KERNELS", "Call", "Operand", "linear"]

@@ -11,15 +11,16 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from webq8.errors import LimitError
-from webq8.ir import Param
+from webq8.ir.plan import Param
 from webq8.paths import resource_dir
 
-__all__ = ["Binding", "Kernel", "kernel", "kernel_names", "module_source", "pack_params"]
+__all__ = ["Binding", "Kernel", "kernel", "kernel_names", "module_source", "override_values", "pack_params"]
 
 _BINDING = re.compile(r"@group\(0\)\s*@binding\((\d+)\)\s*var<([\w, ]+)>\s*(\w+)\s*:")
 _STRUCT = re.compile(r"struct Params \{(.*?)\}", re.DOTALL)
 _FIELD = re.compile(r"(\w+)\s*:\s*(?:array<vec4<(\w+)>, (\d+)>|(\w+))\s*,")
 _OVERRIDE = re.compile(r"override\s+(\w+)\s*:")
+_CONSTANT = re.compile(r"^const (\w+)(?:: u32)? = (\d+)u?;", re.MULTILINE)
 _WORKGROUP = re.compile(r"@workgroup_size\((\d+)\)")
 _CODES = {"u32": "I", "i32": "i", "f32": "f"}
 _RANGES = {"I": (0, 2**32 - 1), "i": (-(2**31), 2**31 - 1), "f": (-(2.0**128), 2.0**128)}
@@ -60,6 +61,7 @@ class Kernel:
     bindings: tuple[Binding, ...]
     params: Mapping[str, Field]  # in order
     overrides: frozenset[str]
+    constants: Mapping[str, int]
     workgroup_size: int
 
     @cached_property
@@ -95,6 +97,7 @@ def kernel(name: str) -> Kernel:
         tuple(sorted(bindings, key=lambda b: b.index)),
         params,
         frozenset(_OVERRIDE.findall(source)),
+        {name: int(value) for name, value in _CONSTANT.findall(source)},
         int(size[1]),
     )
 
@@ -111,6 +114,11 @@ def module_source(name: str, packed_dot: bool, writable: tuple[str, ...] = ()) -
     module = "\n".join([_read("dot4_packed" if packed_dot else "dot4_plain"), _read("prelude"), source])
     # WGSL wants these before anything else
     return "".join([*_DIRECTIVE.findall(module), _DIRECTIVE.sub("", module)])
+
+
+def override_values(k: Kernel, constants: Mapping[str, int | float | bool | str]) -> dict[str, int | float | bool]:
+    """Overrides as numbers; text names a constant of the kernel's WGSL, in upper or lower case."""
+    return {name: k.constants[v.upper()] if isinstance(v, str) else v for name, v in constants.items()}
 
 
 def pack_params(k: Kernel, values: Mapping[str, Param]) -> bytes:

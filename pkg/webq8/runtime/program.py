@@ -12,25 +12,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from webq8.arrays import to_array
 from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, as_buffer, has_buffer, numel, round_up
-from webq8.errors import ClosedError, InputError, LimitError, NoAdapter, Unsupported, Webq8Error, raise_problems, shown
-from webq8.formats import read_pte
-from webq8.ir import Graph, Limits, Method, Plan, ProgramPlan, Tensor, Value
-from webq8.ir import Program as Parsed
-from webq8.plan.planner import check_memory, find_problems, plan_program
-from webq8.rewrite import has_constant_calls, optimize
-from webq8.runtime.inputs import fit
-from webq8.stages import Stage, Steps, finish
+from webq8.errors import ClosedError, InputError, LimitError, NoAdapter, Webq8Error
+from webq8.formats import read_file
+from webq8.ir.graph import Fixed, Graph
+from webq8.ir.plan import Plan
+from webq8.ir.types import Tensor
+from webq8.passes import required
+from webq8.plan.planner import plan_program
+from webq8.runtime.compile import check_memory, check_some, lower_file, plan_methods, rewrite
+from webq8.stages import Steps, finish
+from webq8.target import Target
 
 if TYPE_CHECKING:
     from webq8.backends.browser.gpu import Adapter, Loaded
     from webq8.runtime.profiling import Profile
 
-__all__ = ["MethodSpec", "Program", "Source", "TensorSpec", "ValueSpec", "compile_program", "drive", "inspect", "load"]
+__all__ = ["MethodSpec", "Program", "Source", "TensorSpec", "ValueSpec", "compile_graphs", "drive", "inspect", "load"]
 
 T = TypeVar("T")
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | io.IOBase | Any  # Any: a value of JavaScript
 Progress = Callable[[float, str], None]
-_MOST_REASONS = 4  # why methods cannot run, in a message
 _PATIENCE = 60.0  # seconds in which a server must say something
 _READ = 0.5  # the part of the progress that reading the file takes; the rest is shaders
 
@@ -48,7 +49,7 @@ class TensorSpec:
 class ValueSpec:
     """A result that is no tensor: the file has it, and each call returns it."""
 
-    value: Value
+    value: Any
 
     def __str__(self) -> str:
         return repr(self.value)
@@ -76,16 +77,17 @@ class Program:
     def __init__(
         self,
         name: str,
-        parsed: Parsed,
+        specs: Mapping[str, MethodSpec],
+        graphs: Mapping[str, Graph],
         refused: Mapping[str, Webq8Error],
         plans: Mapping[str, Plan],
         loaded: "Loaded | None",
         load_ms: dict[str, float],
     ) -> None:
         self.name, self.load_ms = name, load_ms
-        self.methods: dict[str, MethodSpec] = {n: _spec(parsed, n) for n in parsed.methods}
+        self.methods = dict(specs)
         self.submits = 0
-        self._parsed, self._refused, self._plans, self._loaded = parsed, refused, plans, loaded
+        self._graphs, self._refused, self._plans, self._loaded = graphs, refused, plans, loaded
         self._closed = False
 
     @property
@@ -228,7 +230,7 @@ class Program:
         specs = self.methods[method].inputs
         arrays = [to_array(b, s.shape, s.dtype) for b, s in zip(buffers, specs, strict=True)]
         try:
-            return self._returned(method, run_graph(self._parsed.methods[method].graph, arrays))
+            return self._returned(method, run_graph(self._graphs[method], arrays))
         except MemoryError:
             raise LimitError(f"{self.name}: there is not enough memory to run {method}") from None
 
@@ -253,15 +255,16 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("this coroutine waits; await it")
 
 
-def _spec(parsed: Parsed, name: str) -> MethodSpec:
-    graph = parsed.methods[name].graph
-
-    inputs = (graph.values[i] for i in graph.inputs)
-    outputs = (graph.values[i] for i in graph.outputs)
+def _spec(inputs: Iterable[Tensor], outputs: Iterable[Tensor | Fixed]) -> MethodSpec:
     return MethodSpec(
-        tuple(TensorSpec(t.shape, t.dtype) for t in inputs if isinstance(t, Tensor)),
-        tuple(TensorSpec(v.shape, v.dtype) if isinstance(v, Tensor) else ValueSpec(v) for v in outputs),
+        tuple(TensorSpec(t.shape, t.dtype) for t in inputs),
+        tuple(ValueSpec(v.value) if isinstance(v, Fixed) else TensorSpec(v.shape, v.dtype) for v in outputs),
     )
+
+
+def _graph_spec(graph: Graph) -> MethodSpec:
+    tensors = graph.tensors
+    return _spec((tensors[i] for i in graph.inputs), (o if isinstance(o, Fixed) else tensors[o] for o in graph.outputs))
 
 
 async def load(
@@ -294,61 +297,68 @@ async def load(
             await gpu.request_ahead()
     data, name = await _read(source, report)
     clock.lap("read")
-    parsed = await _pace(device)(read_pte.steps(data, name))
+    pace = _pace(device)
+    file = await pace(read_file.steps(data, name))
     clock.lap("parse")
-    return await compile_program(parsed, name, device, report, clock, optimizations)
+    budget, refused = Budget(file.size, name), dict[str, Webq8Error]()
+    graphs = await pace(lower_file.steps(file, name, budget, refused))
+    clock.lap("lower")
+    specs = {n: _spec(method.inputs(), method.outputs()) for n, method in file.methods.items()}
+    return await compile_graphs(graphs, name, device, report, clock, optimizations, specs, refused, budget)
 
 
-async def compile_program(
-    parsed: Parsed,
+async def compile_graphs(
+    graphs: dict[str, Graph],
     name: str,
     device: Literal["webgpu", "cpu"] = "webgpu",
     report: "_Monotonic | None" = None,
     clock: "_Clock | None" = None,
     optimizations: Collection[str] | None = None,
+    specs: Mapping[str, MethodSpec] | None = None,
+    refused: dict[str, Webq8Error] | None = None,
+    budget: Budget | None = None,
 ) -> Program:
-    """Checks, rewrites, plans and uploads a program that has been read."""
+    """Rewrites, plans and uploads the graphs of a program's methods, by name, as `passes.required` has given them.
+
+    `specs` and `refused` are of all methods that the program's file has.
+    """
     report, clock, pace = report or _Monotonic(None), clock or _Clock(), _pace(device)
-    budget = Budget(parsed.size, name)
-    graphs, refused = dict[str, Graph](), dict[str, Webq8Error]()
-    for n, method in parsed.methods.items():
-        graph, problems = await pace(find_problems.steps(method, budget))
-        try:
-            raise_problems(name if len(parsed.methods) == 1 else f"{name}, method {shown(n)}", problems)
-            if device == "cpu":
+    refused, budget = {} if refused is None else refused, budget or Budget(None, name)
+    specs = specs or {n: _graph_spec(graph) for n, graph in graphs.items()}
+    if device == "cpu":
+        for n, graph in [*graphs.items()]:
+            try:
                 check_memory(graph, name)
-            graphs[n] = graph
-        except (Unsupported, LimitError) as e:
-            refused[n] = e
-    _check_some(name, graphs, refused)
-    parsed = Parsed({n: Method(n, graphs.get(n, method.graph)) for n, method in parsed.methods.items()})
-    clock.lap("check")
+            except LimitError as e:
+                refused[n] = e
+                del graphs[n]
+    check_some(name, graphs, refused)
     if device == "cpu":
         try:
             import webq8.backends.reference  # noqa: F401 - tells early that numpy is missing
         except ImportError:
             raise InputError('device="cpu" needs numpy; install it, or run on "webgpu"') from None
         report(1.0, "ready")
-        return Program(name, parsed, refused, {}, None, clock.laps)
+        return Program(name, specs, graphs, refused, {}, None, clock.laps)
     try:
         from webq8.backends.browser import gpu
     except ImportError:
         raise NoAdapter(
             'WebGPU is only there in a web page: run this in Pyodide, use `webq8 run`, or pass device="cpu"'
         ) from None
-    computing = {n: g for n, g in graphs.items() if any(isinstance(g.values[i], Tensor) for i in g.outputs)}
+    computing = {n: g for n, g in graphs.items() if g.results}
     rewritten = {n: await pace(rewrite.steps(graph, optimizations, budget)) for n, graph in computing.items()}
     clock.lap("rewrite")
     owner = await gpu.device()
     clock.lap("device")
-    planned = await pace(_planned(rewritten, owner.limits, name, budget, refused))
-    _check_some(name, graphs.keys() - refused.keys(), refused)
+    planned = await pace(plan_methods.steps(rewritten, owner.target, name, budget, refused))
+    check_some(name, graphs.keys() - refused.keys(), refused)
     clock.lap("plan")
 
     def on_shader(done: int, total: int) -> None:
         report(_READ + (1 - _READ) * done / (total + 1), f"shader {done} of {total}")
 
-    program = Program(name, parsed, refused, planned.plans, await owner.load(planned, on_shader), clock.laps)
+    program = Program(name, specs, graphs, refused, planned.plans, await owner.load(planned, on_shader), clock.laps)
     clock.lap("compile")
     try:
         report(1.0, "ready")
@@ -372,80 +382,38 @@ async def _at_once(steps: Steps[T]) -> T:
     return finish(steps)
 
 
-def _check_some(name: str, methods: Collection[str], refused: Mapping[str, Webq8Error]) -> None:
-    """Raises what is wrong with all methods where none can run; what they have in common is said once."""
-    if methods:
-        return
-    reasons = {str(e).removeprefix(f"{name}, method {shown(n)}: "): str(e) for n, e in refused.items()}
-    lines = [f"{name}: {next(iter(reasons)).removeprefix(f'{name}: ')}"] if len(reasons) == 1 else [*reasons.values()]
-    more = [f"… and {len(lines) - _MOST_REASONS} more"] * (len(lines) > _MOST_REASONS)
-    raise type(next(iter(refused.values())))("\n".join(lines[:_MOST_REASONS] + more))
-
-
-def _planned(
-    graphs: Mapping[str, Graph], limits: Limits, name: str, budget: Budget, refused: dict[str, Webq8Error]
-) -> Steps[ProgramPlan]:
-    """The plans of those methods that fit the device; adds the others to `refused`."""
-    try:
-        return (yield from plan_program.steps(graphs, limits, name, budget))
-    except LimitError:
-        for n, graph in graphs.items():
-            try:
-                yield from plan_program.steps({n: graph}, limits, name, budget)
-            except LimitError as e:
-                refused[n] = e
-        rest = {n: g for n, g in graphs.items() if n not in refused}
-        return (yield from plan_program.steps(rest, limits, name, budget))
-
-
-@Stage
-def rewrite(graph: Graph, optimizations: Collection[str] | None = None, budget: Budget | None = None) -> Steps[Graph]:
-    """What is planned of a graph that was checked. Constants fold where numpy is there to compute them."""
-    if has_constant_calls(graph):  # rarely; the reference takes its time to import
-        try:
-            from webq8.backends.reference import fold_constants
-        except ImportError:
-            pass
-        else:
-            graph = fold_constants(graph, budget)
-    return (yield from optimize.steps(graph, optimizations))
-
-
 def inspect(source: Source) -> dict[str, Any]:
     """What is in a file, without a GPU: specs, ops with counts, dispatches, what is unsupported and why. JSON-able.
 
     Raises InputError where there is no such file, FormatError where it is damaged.
     """
     data, name = _read_here(source)
-    parsed = read_pte(data, name)
-    budget = Budget(parsed.size, name)
+    file = read_file(data, name)
+    budget = Budget(file.size, name)
     methods = {}
-    for method in parsed.methods.values():
-        spec = _spec(parsed, method.name)
-        ops: dict[str, int] = {}
-        for call in method.graph.calls:
-            ops[call.op] = ops.get(call.op, 0) + 1
-        graph, problems = find_problems(method, budget)
+    for n, method in file.methods.items():
+        spec = _spec(method.inputs(), method.outputs())
+        graph, problems = finish(method.lower(budget))
         entry: dict[str, Any] = {
             "inputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.inputs],
             "outputs": [
                 {"shape": list(v.shape), "dtype": v.dtype} if isinstance(v, TensorSpec) else {"value": v.value}
                 for v in spec.outputs
             ],
-            "ops": ops,
+            "ops": dict(method.operators()),
             "unsupported": [{"node": p.node, "op": p.op, "reason": p.reason} for p in problems],
         }
         entry |= {"dispatches": None, "relayouts": None, "peak_bytes": None, "live_bytes": None}
         if not problems:
             try:
-                graphs = {method.name: rewrite(graph, None, budget)}
-                plan = plan_program(graphs, Limits(), name, budget).plans[method.name]
+                rewritten = rewrite(required(graph), None, budget)
+                plan = plan_program({n: rewritten}, Target(), name, budget).plans[n]
             except Webq8Error as e:
                 entry["unsupported"].append({"node": "plan", "op": "", "reason": str(e)})
             else:
                 entry |= {"dispatches": len(plan.steps), "relayouts": plan.relayouts}
                 entry |= {"peak_bytes": plan.peak_bytes, "live_bytes": plan.live_bytes}
-        methods[method.name] = entry
+        methods[n] = entry
     return {"model": name, "methods": methods}
 
 

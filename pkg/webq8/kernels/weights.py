@@ -4,7 +4,7 @@ from array import array
 from typing import NamedTuple
 
 from webq8.dtypes import cdiv, round_up
-from webq8.ir import Const
+from webq8.ir.plan import Const
 from webq8.plan.layout import scattered
 
 __all__ = ["PackedWindows", "int32s", "pack_phases", "pack_rows", "pack_windows", "row_sums", "sums_by_tap"]

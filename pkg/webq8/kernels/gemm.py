@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 
 from webq8.dtypes import cdiv, round_up
-from webq8.handlers import tuning
-from webq8.handlers.epilogue import epilogue_params, per_channel
-from webq8.handlers.registry import Args
-from webq8.ir import Const, Dispatch, Param
+from webq8.ir.plan import Const, Dispatch, Param
+from webq8.kernels import select
+from webq8.kernels.epilogue import Products
 
 __all__ = ["CONVOLUTION", "MATRIX", "TRANSPOSED", "gemm"]
 
@@ -31,7 +30,7 @@ _THREADS = 128  # a workgroup of any of the kernels
 
 
 def gemm(
-    a: Args,
+    p: Products,
     weight: Const,
     sums: Const,
     *,
@@ -53,25 +52,25 @@ def gemm(
     those of the longest (see wgsl/gemm_io.wgsl).
     """
     phases = strides[0] * strides[1]
-    tile = tuning.tile(rows, columns, steps, phases, a.limits)
+    tile = select.tile(rows, columns, steps, phases, p.target)
     tiles = tile.count(rows, columns)
     return Dispatch(
         tile.kernel,
         {
-            "x": a.x.id,
+            "x": p.x.id,
             "weight": weight,
             "sums": sums,
-            "channel": per_channel(a.weight_scales, a.bias, columns),
-            "y": a.out.id,
+            "channel": p.channel(columns),
+            "y": p.y.id,
         },
         {
             "rows": rows,
             "n_words": round_up(columns, 4) // 4,
             "tiles_n": cdiv(columns, tile.columns),
             "tiles": tiles,
-            "y_stride": a.out.layout.padded // 4,
+            "y_stride": p.y.layout.padded // 4,
             "k_steps": steps,
-            **epilogue_params(a),
+            **p.epilogue(),
             **dict.fromkeys(_GEOMETRY, 1),
             **(geometry or {}),
         },

@@ -1,9 +1,9 @@
-"""Which kernel a matrix product gets on a GPU: rules from measurements (tests/bench/README.md), all in this file."""
+"""Which kernel an op gets on which device: rules from measurements (tests/bench/README.md), all in this file."""
 
 from dataclasses import dataclass
 
 from webq8.dtypes import cdiv
-from webq8.ir import Limits
+from webq8.target import Target
 
 __all__ = ["TILES", "Tile", "band", "tile"]
 
@@ -32,7 +32,7 @@ TILES = {
 _MATRIX_BYTES = 24 * 1024
 
 
-def tile(rows: int, columns: int, steps: int, phases: int, limits: Limits) -> Tile:
+def tile(rows: int, columns: int, steps: int, phases: int, target: Target) -> Tile:
     """The tile of a product of `rows` × `columns` results, each a sum over `steps` times 16 bytes, `phases` times over.
 
     Small problems get small tiles, so that their workgroups fill a large GPU (an H200 has 132 multiprocessors).
@@ -44,7 +44,7 @@ def tile(rows: int, columns: int, steps: int, phases: int, limits: Limits) -> Ti
     # finding rows by phases takes a thread long, so here it makes the most results
     if phases > 1 and count("large") >= 500:
         return TILES["large"]
-    if limits.int8_matrix and limits.max_compute_workgroup_storage_size >= _MATRIX_BYTES:
+    if "matrix" in target.kind.tiles and target.max_compute_workgroup_storage_size >= _MATRIX_BYTES:
         if count("matrix") >= 200 and columns > 64:
             return TILES["matrix"]
         if count("matrix_64") >= 24 and columns > 16 and steps > 8:

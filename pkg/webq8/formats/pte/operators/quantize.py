@@ -190,7 +190,7 @@ def quantize_by_tensors(
     qmax: int | None,
     dtype: str | None,
 ) -> Ref:
-    """q = `quantize_per_tensor` by a scale and a zero point in tensors of one element: dynamic quantization has them."""
+    """q = `quantize_per_tensor` by a scale and a zero point in tensors of one element, as dynamic quantization does."""
     kind = _result_dtype(g, dtype)
     quantization = _single(scale, zero_point, kind)
     return g.emit(_quantize(x, kind, qmin, qmax, *_refs(quantization)), quantization)

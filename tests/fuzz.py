@@ -21,7 +21,7 @@ from webq8.formats import flatbuf, read_pte
 from webq8.handlers import REGISTRY
 from webq8.ir import Limits
 from webq8.plan.planner import find_problems, plan_program
-from webq8.runtime.program import rewrite
+from webq8.runtime.load import rewrite
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 1.0

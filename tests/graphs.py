@@ -106,7 +106,7 @@ def sendable(graph: Graph) -> dict[str, Any]:
 async def run_graph_in_page(sent, inputs, optimizations):
     """Compiles a graph with these optimizations (None: all), runs it once; outputs and dispatches. Runs in the page."""
     from webq8.ir import Call, Graph, ListRef, Method, Program, Tensor
-    from webq8.runtime.program import compile_program
+    from webq8.runtime.load import compile_program
 
     def value(entry):
         [(kind, content)] = entry.items()

@@ -2,7 +2,8 @@
 overload that shares its short name has its full one, `getattr(webq8.ops, "aten.clamp.Tensor")`.
 
 Calling an op checks its arguments and records it; nothing waits. `await y.numpy()` (or `.buffer()`) plans what led to
-`y` as one program, runs it on the GPU and keeps the result. Programs of the same form are kept compiled.
+`y` as one program, runs it on the GPU and reads `y` alone. `y` stays on the device as well, where later calls take it
+from. Programs of the same form are kept compiled.
 """
 
 import asyncio
@@ -12,10 +13,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from webq8.arrays import to_array
-from webq8.dtypes import ITEMSIZE, as_buffer, numel
+from webq8.backends.base import Output
+from webq8.backends.find import DeviceName
+from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import InputError, LimitError, raise_problems
 from webq8.handlers import REGISTRY
 from webq8.handlers.registry import Arg, Op, Scalar, TensorArg, TensorList, bind, out_specs
@@ -23,7 +25,11 @@ from webq8.ir import Call, Graph, ListRef, Method, Value
 from webq8.ir import Program as Parsed
 from webq8.ir import Tensor as IrTensor
 from webq8.runtime.inputs import Given, convert, give
-from webq8.runtime.program import Program, compile_program
+from webq8.runtime.load import compile_program
+from webq8.runtime.tensor import Tensor
+
+if TYPE_CHECKING:
+    from webq8.runtime.program import Program
 
 # where overloads share a short name, the first registered has it; `aten::` names are calls outside of delegates
 _SHORT = {spec.short: spec for spec in reversed(REGISTRY.values()) if "::" not in spec.name}
@@ -33,55 +39,15 @@ _programs: "OrderedDict[tuple[Any, ...], _Compiled]" = OrderedDict()
 __all__ = ["Tensor", "close", "tensor"]
 
 
-class Tensor:
-    """An array, or the result of an op that has not been computed yet. `shape` and `dtype` are known at once."""
-
-    def __init__(
-        self, shape: tuple[int, ...], dtype: str, data: memoryview | None = None, call: "_Node | None" = None
-    ) -> None:
-        self.shape, self.dtype = shape, dtype
-        self._data, self._call = data, call
-
-    def __repr__(self) -> str:
-        return f"<webq8 tensor {self.dtype} {list(self.shape)}{'' if self._data is not None else ', not computed yet'}>"
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        import numpy as np
-
-        return np.array(self._values(), dtype, copy=copy)
-
-    def __buffer__(self, flags: int) -> "memoryview[Any]":
-        return memoryview(self._values())
-
-    def _values(self) -> Any:
-        if self._data is None:
-            raise InputError("this tensor is not computed yet: `await y.numpy()` computes it, and gives a numpy array")
-        return to_array(self._data, self.shape, self.dtype)
-
-    async def buffer(self, device: Literal["webgpu", "cpu"] = "webgpu") -> Any:
-        """The values: a numpy array, or a `webq8.arrays.Array` where numpy is not installed."""
-        if self._data is None:
-            await _realize(self, device)
-        return self._values()
-
-    async def numpy(self, device: Literal["webgpu", "cpu"] = "webgpu") -> Any:
-        """The values as a numpy array, computed on first use by one submit to the GPU.
-
-        Raises InputError where numpy is not installed; `buffer()` works there.
-        """
-        try:
-            import numpy as np
-        except ImportError:
-            raise InputError("numpy is not installed here; `await y.buffer()` gives an array without it") from None
-        return np.asarray(await self.buffer(device))
-
-
 class _Node:
     """A recorded call: each argument a Tensor, a tuple of Tensors, or a plain value; and its outputs."""
 
     def __init__(self, spec: Op, args: Sequence[Any]) -> None:
         self.spec, self.args = spec, args
         self.outs: tuple[Tensor, ...] = ()
+
+    async def compute(self, tensor: Tensor, device: DeviceName) -> Output:
+        return await _compute(tensor, device)
 
     def inputs(self) -> Iterator[Tensor]:
         """Tensors that have to be there first; constants are part of the program."""
@@ -122,20 +88,20 @@ class _Compiled:
     """A program that is compiled when it is first run, once for all that want it at the same time, and again where its
     device was lost. It is freed when it is not kept any more and nobody runs it."""
 
-    def __init__(self, method: Method, device: Literal["webgpu", "cpu"]) -> None:
+    def __init__(self, method: Method, device: DeviceName) -> None:
         self.method, self.device = method, device
         self.program: Program | None = None
         self.compiling = asyncio.Lock()  # waits for nothing where nobody else compiles, as `drive` needs it
         self.users = 1  # the cache is one
 
-    async def run(self, inputs: Sequence[Any]) -> Any:
+    async def run(self, inputs: Sequence[Tensor]) -> Output:
         self.users += 1
         try:
             async with self.compiling:
                 if self.program is None or self.program.lost:
                     self._free()
                     self.program = await compile_program(Parsed({"forward": self.method}), "webq8.ops", self.device)
-            return await self.program(*inputs)
+            return await self.program.compute(*inputs)
         finally:
             self.release()
 
@@ -204,7 +170,7 @@ class _Graph:
             top = stack[-1]
             if id(top) in self.ids:
                 stack.pop()
-            elif top._call is None:
+            elif not isinstance(top._call, _Node):
                 self.ids[id(top)] = self._add(IrTensor(top.shape, top.dtype))
                 self.inputs.append(self.ids[id(top)])
                 self.leaves.append(top)
@@ -242,7 +208,8 @@ class _Graph:
         return self._add(value)
 
 
-async def _realize(result: Tensor, device: Literal["webgpu", "cpu"]) -> None:
+async def _compute(result: Tensor, device: DeviceName) -> Output:
+    """What a recorded call gives, by one program of all that leads to it."""
     found = _Graph()
     out = found.visit(result)
     key = (device, out, *found.key)
@@ -254,12 +221,11 @@ async def _realize(result: Tensor, device: Literal["webgpu", "cpu"]) -> None:
             _programs.popitem(last=False)[1].release()
     _programs.move_to_end(key)
     try:
-        array = await compiled.run([to_array(t._data, t.shape, t.dtype) for t in found.leaves if t._data is not None])
+        return await compiled.run(found.leaves)
     except BaseException:
         if compiled.program is None and _programs.get(key) is compiled:
             _programs.pop(key).release()
         raise
-    result._data, result._call = as_buffer(array, "result")[0], None
 
 
 def _is_const(arg: Arg, value: Tensor) -> bool:

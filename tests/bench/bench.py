@@ -32,7 +32,7 @@ async def kernel_times(cases, plain_shaders):
     from webq8.ir import Call, Graph, Method, Program, Tensor
     from webq8.kernels import wgsl
     from webq8.paths import resource_dir
-    from webq8.runtime.program import compile_program
+    from webq8.runtime.load import compile_program
 
     for name, text in plain_shaders.items():
         (resource_dir("wgsl") / f"{name}.wgsl").write_text(text)
@@ -71,7 +71,7 @@ async def kernel_times(cases, plain_shaders):
         times = [[], []]
         for _ in range(9):
             for p, measured in zip(programs, times, strict=True):
-                measured.append(await p._loaded.replays["forward"].deviceTime(case["repeats"]))
+                measured.append(await p._loaded.replays["forward"].time(case["repeats"]))
         ours, plain = (sorted(t)[len(t) // 2] for t in times)
         rows.append(
             {"case": case["name"], "ms": ours, "plain_ms": plain, "equal": bool((outputs[0] == outputs[1]).all())}

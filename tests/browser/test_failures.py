@@ -83,7 +83,7 @@ async def too_large():
     """More than the device's largest buffer, refused while planning: no bytes are needed for that."""
     from webq8.backends.browser import gpu
     from webq8.ir import Call, Graph, Method, Program, Tensor
-    from webq8.runtime.program import compile_program
+    from webq8.runtime.load import compile_program
 
     device = await gpu.device()
     n = device.limits.max_storage_buffer_binding_size // 4 + 1

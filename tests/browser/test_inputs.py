@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from webq8.desktop.host import Browser, PythonPage
 from webq8.errors import InputError
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
@@ -35,7 +35,7 @@ async def take(example, shape, dtype, device):
 
     import webq8
     from webq8.ir import Call, Graph, Method, Program, Tensor
-    from webq8.runtime.program import compile_program
+    from webq8.runtime.load import compile_program
 
     names = {"array": array, "struct": struct, "webq8": webq8}
     for name in ("js", "numpy", "PIL.Image"):

@@ -32,13 +32,24 @@ LAYERS = [
     "plan.submits",
     "plan.planner",
     "backends",
+    "backends.base",
+    "backends.gpu_program",
+    "backends.wgpu_device",
+    "backends.native",
+    "backends.null",
     "backends.reference",
-    "runtime",
-    "runtime.profiling",
     "backends.browser",
+    "backends.find",
+    "runtime",
+    "runtime.specs",
     "runtime.inputs",
+    "runtime.tensor",
+    "runtime.profiling",
     "runtime.ceilings",
     "runtime.program",
+    "runtime.source",
+    "runtime.load",
+    "runtime.inspect",
     "ops",
     "__init__",
     "transport",
@@ -99,13 +110,18 @@ def test_there_are_no_circles() -> None:
     assert not remaining
 
 
-def test_only_gpu_touches_js() -> None:
-    for path in MODULES:
+@pytest.mark.parametrize(
+    ("libraries", "home"),
+    [({"js", "pyodide", "pyodide_js"}, "backends.browser."), ({"wgpu"}, "backends.native")],
+    ids=["page", "desktop"],
+)
+def test_only_a_backend_touches_its_device(libraries: set[str], home: str) -> None:
+    for name, path in NAMES.items():
         tree = ast.parse(path.read_text("utf-8"))
         names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         names |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
-        foreign = {n for n in names if n.split(".")[0] in ("js", "pyodide", "pyodide_js")}
-        assert not foreign or path.name == "gpu.py", f"{path.name} imports {foreign}"
+        foreign = {n for n in names if n.split(".")[0] in libraries}
+        assert not foreign or name.startswith(home), f"{name} imports {foreign}"
 
 
 def test_importing_is_light() -> None:

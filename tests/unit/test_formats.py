@@ -13,7 +13,8 @@ from webq8.errors import FormatError, LimitError, Unsupported, Webq8Error
 from webq8.formats import read_pte
 from webq8.ir import Limits, ProgramPlan, Tensor
 from webq8.plan.planner import check_method, plan_program
-from webq8.runtime.program import drive, rewrite
+from webq8.runtime.load import rewrite
+from webq8.stages import drive
 
 ROOT = Path(__file__).parents[2]
 GOLDENS = ROOT / "tests" / "data" / "goldens"

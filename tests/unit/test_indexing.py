@@ -10,7 +10,8 @@ from webq8.backends.reference import run_graph
 from webq8.errors import InputError, LimitError, Unsupported, Webq8Error
 from webq8.ir import Graph, Limits, Method
 from webq8.plan.planner import check_method, plan_program
-from webq8.runtime.program import drive, rewrite
+from webq8.runtime.load import rewrite
+from webq8.stages import drive
 
 X = np.zeros((3, 4, 5), np.float32)
 MASK = np.ones((3, 4), bool)

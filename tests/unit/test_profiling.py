@@ -16,7 +16,7 @@ from webq8.errors import ClosedError, InputError
 from webq8.ir import Graph, Limits, Plan, Step
 from webq8.plan.planner import plan_program
 from webq8.runtime.profiling import Ceilings, Profile, profile_of
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 CLASSIFIER = Path(__file__).parents[2] / "web" / "models" / "classifier.pte"
 

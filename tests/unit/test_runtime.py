@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import webq8
 from webq8.errors import ClosedError, FormatError, InputError, NoAdapter, Unsupported
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"

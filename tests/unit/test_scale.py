@@ -10,7 +10,7 @@ from large_graphs import FORMS, nested
 from webq8.formats import read_pte
 from webq8.ir import Graph, Limits, Method, Plan
 from webq8.plan.planner import check_method, plan_program
-from webq8.runtime.program import rewrite
+from webq8.runtime.load import rewrite
 
 
 def plan(graph: Graph) -> Plan:

@@ -10,17 +10,17 @@ from webq8.plan.planner import fold_grid
 from webq8.runtime.profiling import Ceilings
 
 if TYPE_CHECKING:
-    from webq8.backends.browser.gpu import Device
+    from webq8.backends.gpu_program import Gpu
 
 __all__ = ["measure_ceilings"]
 
 _WARM_UP_MS = 400  # an idle GPU clocks several times lower
 _ROUNDS = 64
 _ROUND_OPERATIONS = 64 * 8  # wgsl/ceiling_dot4.wgsl: 64 dot products of 4 pairs a round, 2 operations a pair
-_measured: "WeakKeyDictionary[Device, Ceilings]" = WeakKeyDictionary()
+_measured: "WeakKeyDictionary[Gpu, Ceilings]" = WeakKeyDictionary()
 
 
-async def measure_ceilings(device: "Device") -> Ceilings:
+async def measure_ceilings(device: "Gpu") -> Ceilings:
     """What the device reaches with packed dot products in registers, and with a copy. Leaves a GPU warmed up.
 
     Measured once a device (a second, about); later calls only warm up.
@@ -38,7 +38,7 @@ async def measure_ceilings(device: "Device") -> Ceilings:
 
 
 async def _time(
-    device: "Device", name: str, params: dict[str, Param], threads: int, size: int, warm_up: float = 0
+    device: "Gpu", name: str, params: dict[str, Param], threads: int, size: int, warm_up: float = 0
 ) -> float:
     """Milliseconds of a kernel that reads x and writes y, `size` bytes each."""
     kernel, packed = wgsl.kernel(name), wgsl.pack_params(wgsl.kernel(name), params)

@@ -242,9 +242,9 @@ class _Recording:
         for result, ref in zip(call.results, call.outputs, strict=True):
             self.refs[id(result)] = renamed(ref)
 
-    def graph(self, output: Ref) -> Graph:
+    def graph(self, *outputs: Ref) -> Graph:
         builder = self.builder
-        return Graph(tuple(builder.tensors), tuple(builder.nodes), tuple(self.inputs), (output,))
+        return Graph(tuple(builder.tensors), tuple(builder.nodes), tuple(self.inputs), outputs)
 
     def key(self) -> tuple[Any, ...]:
         types = tuple(t.type() for t in self.builder.tensors)

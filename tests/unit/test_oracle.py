@@ -1,4 +1,5 @@
-"""Every row of the op table by `device="cpu"`, against an oracle that shares no code with the package."""
+"""Every row of the op table by `device="cpu"`, against an oracle that shares no code with the package, and both against
+torch."""
 
 import ast
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import oracle
 import pytest
-from cases import CASES, Case
+from cases import CASES, TORCH_GOLDENS, Case
 from cpu import op_on_cpu
 from oracle import ORACLE, expected
 from webq8 import ops
@@ -31,6 +32,25 @@ def compare(got: list[np.ndarray], want: list[np.ndarray], case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_op(case: Case) -> None:
     compare(op_on_cpu(case.op, case.args()), expected(case.op, case.args()), case)
+
+
+GOLDENS = pytest.mark.parametrize(
+    ("case", "golden"), [pytest.param(case, golden, id=case.id) for case, golden in TORCH_GOLDENS]
+)
+
+
+@GOLDENS
+def test_the_oracle_gives_what_torch_does(case: Case, golden: list[np.ndarray]) -> None:
+    compare(expected(case.op, case.args()), golden, case)
+
+
+@GOLDENS
+def test_op_gives_what_torch_does(case: Case, golden: list[np.ndarray]) -> None:
+    compare(op_on_cpu(case.op, case.args()), golden, case)
+
+
+def test_every_op_has_a_golden_of_torch() -> None:
+    assert {case.op for case, _ in TORCH_GOLDENS} == set(ORACLE)
 
 
 def test_the_oracle_has_every_op() -> None:

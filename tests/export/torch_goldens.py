@@ -406,6 +406,8 @@ def resize_rows(rng: np.random.Generator) -> Iterator[Row]:
         ("factors", None, [2.5, 1.3]),
         ("factors-down", None, [0.7, 0.4]),
         ("factors-thirds", None, [7 / 3, 10 / 3]),
+        # maps that keep their size, or double it, whatever the factor says
+        ("factors-of-no-effect", None, [1.1, 2.1]),
     ):
         yield Row("upsample_nearest2d", name, (floats(rng, 2, 3, 5, 7), size, factors), nearest)
         for aligned in (False, True):

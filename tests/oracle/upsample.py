@@ -26,6 +26,8 @@ def nearest(
     lines = []
     for size, new, factor in _sizes(x, output_size, scale_factors):
         step = np.float32(size) / np.float32(new) if factor is None else np.float32(1 / factor)
+        if new in (size, 2 * size):  # so torch has it, whatever the factor says
+            step = np.float32(size / new)
         lines.append([min(int(np.float32(i) * step), size - 1) for i in range(new)])
     rows, columns = lines
     return x[:, :, rows][:, :, :, columns]
@@ -42,7 +44,9 @@ def bilinear(
     for axis, (size, new, factor) in enumerate(_sizes(x, output_size, scale_factors), 2):
         mixing = np.zeros((new, size))
         for i in range(new):
-            if align_corners:
+            if new == size:
+                place = float(i)
+            elif align_corners:
                 place = i * (size - 1) / (new - 1) if new > 1 else 0.0
             else:
                 place = max(0.0, (i + 0.5) * (size / new if factor is None else 1 / factor) - 0.5)

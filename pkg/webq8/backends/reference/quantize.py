@@ -36,9 +36,7 @@ def _numbers(integers: Tensor, scale: MaybeRef, zero_point: MaybeRef, arrays: Ar
     if axis is not None:
         channels = shape[axis] = integers.shape[axis]
         scales, zeros = scales[:channels], zeros[:channels]
-    return _Numbers(
-        scales.astype(np.float64).reshape(shape), zeros.astype(np.int64).reshape(shape), axis is not None
-    )
+    return _Numbers(scales.astype(np.float64).reshape(shape), zeros.astype(np.int64).reshape(shape), axis is not None)
 
 
 @reference(Quantize)

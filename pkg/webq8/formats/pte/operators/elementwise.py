@@ -113,9 +113,7 @@ def clamp(g: Builder, x: Argument, min: float, max: float) -> Ref:
     return g.emit(Clamp(_plain(g, x), min, max))
 
 
-@lowers(
-    "aten.hardtanh.default", "aten::hardtanh.out", x=_X, min=Number(default=-1), max=Number(default=1), out=_OUT
-)
+@lowers("aten.hardtanh.default", "aten::hardtanh.out", x=_X, min=Number(default=-1), max=Number(default=1), out=_OUT)
 def hardtanh(g: Builder, x: Argument, min: float, max: float) -> Ref:
     """y = min(max(x, min), max)."""
     return g.emit(Clamp(_plain(g, x), min, max))
@@ -168,9 +166,7 @@ def hardshrink(g: Builder, x: Argument, lambd: float) -> Ref:
     y_zero_point=ZERO_POINT,
     out=I8("*S"),
 )
-def q8ta_relu(
-    g: Builder, x: Argument, x_scale: float, x_zero_point: int, y_scale: float, y_zero_point: int
-) -> Ref:
+def q8ta_relu(g: Builder, x: Argument, x_scale: float, x_zero_point: int, y_scale: float, y_zero_point: int) -> Ref:
     """y = quantize(max((x − x_zero_point) · x_scale, 0)): int8 of any shape, by a table of 256 entries."""
     of_x, of_y = PerTensor(x_scale, x_zero_point), PerTensor(y_scale, y_zero_point)
     ref = g.quantized(x.ref, of_x)
@@ -209,9 +205,7 @@ def _second(g: Builder, x: Argument, other: Argument | float) -> Ref:
     return _constant(g, other, x.dtype)
 
 
-def _binary(
-    g: Builder, x: Argument, other: Argument | float, function: BinaryFunction, alpha: float = 1.0
-) -> Ref:
+def _binary(g: Builder, x: Argument, other: Argument | float, function: BinaryFunction, alpha: float = 1.0) -> Ref:
     return g.emit(Binary(_plain(g, x), _second(g, x, other), function, alpha))
 
 
@@ -257,9 +251,7 @@ _ROUNDING = Choice((None, "trunc", "floor"), default=None)
     rounding_mode=_ROUNDING,
     out=_QUOTIENT,
 )
-@lowers(
-    "aten.div.Tensor_mode", "aten::div.out_mode", x=_X, other=_OTHER, rounding_mode=_ROUNDING, out=_QUOTIENT
-)
+@lowers("aten.div.Tensor_mode", "aten::div.out_mode", x=_X, other=_OTHER, rounding_mode=_ROUNDING, out=_QUOTIENT)
 def div(
     g: Builder, x: Argument, other: Argument | float, rounding_mode: Literal["trunc", "floor"] | None = None
 ) -> Ref:

@@ -395,7 +395,7 @@ class _Allocator:
         written = {slot_of[name].buffer for name in k.written}
         writable = tuple(name for name, s in slot_of.items() if name not in k.written and s.buffer in written)
         nbytes = sum(slot_of[name].size for name in names)
-        constants = tuple(sorted(d.constants.items()))
+        constants = tuple(sorted(wgsl.override_values(k, d.constants).items()))
         return Step(d.kernel, tuple(slots), constants, writable, grid, d.node, d.operations, nbytes)
 
     def _ref(self, ref: int | Const, node: str) -> Slot:

@@ -103,10 +103,10 @@ def test_params_by_name() -> None:
 
 
 def test_params_are_aligned() -> None:
-    addition = dict.fromkeys(("a_scale", "b_scale", "alpha", "inv_y_scale", "y_min", "y_max"), 0.5)
-    addition |= dict.fromkeys(("a_zero_point", "b_zero_point", "y_zero_point"), -1)
-    values = {"rank": 5, "tensor": TENSOR, "axes": (6, 7, 8, 0, 9), "addition": addition}
-    data = wgsl.pack_params(wgsl.kernel("add_int8"), values)
+    arithmetic = dict.fromkeys(("a_scale", "b_scale", "alpha", "inv_y_scale", "y_min", "y_max"), 0.5)
+    arithmetic |= dict.fromkeys(("a_zero_point", "b_zero_point", "y_zero_point"), -1)
+    values = {"rank": 5, "tensor": TENSOR, "axes": (6, 7, 8, 0, 9), "arithmetic": arithmetic}
+    data = wgsl.pack_params(wgsl.kernel("binary_int8"), values)
     expected = struct.pack(
         "<I12x4I5I108xififffiff12x", 5, 1, 2, 3, 4, 6, 7, 8, 0, 9, *[-1, 0.5] * 2, 0.5, 0.5, -1, 0.5, 0.5
     )

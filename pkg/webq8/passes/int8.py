@@ -16,7 +16,7 @@ from webq8 import numerics
 from webq8.dtypes import cast, numel
 from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.core import Op
-from webq8.ir.ops.elementwise import Binary, Clamp, Elementwise, Lookup, Unary
+from webq8.ir.ops.elementwise import ON_INT8, Binary, Clamp, Elementwise, Lookup, Unary
 from webq8.ir.ops.move import PixelShuffle
 from webq8.ir.ops.pool import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
 from webq8.ir.ops.quantize import Dequantize, Quantize
@@ -26,7 +26,7 @@ from webq8.passes.editor import Editor
 from webq8.passes.tables import IDENTITY, clamp_table
 from webq8.stages import Stage, Steps
 
-__all__ = ["run_on_int8"]
+__all__ = ["arithmetic_on_int8", "run_on_int8"]
 
 _MOST_FUNCTIONS = 16  # in a row that become one table
 _DEEPEST = 64  # moves that a quantize is led back over
@@ -44,9 +44,20 @@ class _Function(NamedTuple):
 @Stage
 def run_on_int8(graph: Graph) -> Steps[Graph]:
     """The graph with int8 ops in place of float32 ones before every quantize to int8 where that can be."""
+    return (yield from _rewritten(graph, arithmetic=False))
+
+
+@Stage
+def arithmetic_on_int8(graph: Graph) -> Steps[Graph]:
+    """The same with sums, products and extremes of two dequantized tensors, or of one and a constant: a dispatch in place
+    of up to four, by the same steps in float32."""
+    return (yield from _rewritten(graph, arithmetic=True))
+
+
+def _rewritten(graph: Graph, arithmetic: bool) -> Steps[Graph]:
     if not any(isinstance(node.op, Quantize) for node in graph.nodes):
         return graph
-    rewriting = _Rewriting(graph)
+    rewriting = _Rewriting(graph, arithmetic)
     for node in rewriting.editor.each():
         yield
         rewriting.visit(node)
@@ -54,8 +65,8 @@ def run_on_int8(graph: Graph) -> Steps[Graph]:
 
 
 class _Rewriting:
-    def __init__(self, graph: Graph) -> None:
-        self.editor = Editor(graph)
+    def __init__(self, graph: Graph, arithmetic: bool) -> None:
+        self.editor, self.arithmetic = Editor(graph), arithmetic
         self.grids: dict[Ref, PerTensor] = {}  # of float32 tensors whose values are dequantized int8
         self.functions: dict[Ref, _Function] = {}
         self.values: dict[Ref, list[float]] = {}  # of functions, for int8 −128…127
@@ -147,6 +158,17 @@ class _Rewriting:
             self.editor.rename(node.outputs[0], y)
             self.editor.remove(node)
 
+    def operands(self, op: Op) -> tuple[Ref, Ref] | None:
+        """The two tensors that a float32 function is of, the first dequantized int8, the second such or a constant; None
+        for what has no kernel on int8."""
+        if not (self.arithmetic and isinstance(op, Binary) and op.function in ON_INT8):
+            return None
+        a, b = op.a, op.b
+        if a not in self.grids and op.alpha == 1.0:
+            a, b = b, a
+        constant = self._tensor(b).data is not None and self._tensor(b).dtype == "float32"
+        return (a, b) if a in self.grids and (b in self.grids or constant) else None
+
     def averages(self, op: Op, y: PerTensor) -> "FixedPointTable | bool | None":
         """How a float32 mean or average, quantized like y, runs on int8: by a table, or True where it needs none; None
         where it cannot."""
@@ -229,6 +251,8 @@ class _Path:
         if (way := self.r.averages(op, self.grid)) is not None:
             assert isinstance(op, _Average)
             return self.possible(op.x if way is True else self.r.functions[op.x].base, depth + 1)
+        if operands := self.r.operands(op):
+            return all(x not in self.r.grids or self.possible(x, depth + 1) for x in operands)
         if not self.r._moves(op) or not (floats := [*self.r._floats(op)]):
             return False
         self.shared += self.r.editor.uses(ref) > 1
@@ -259,6 +283,9 @@ class _Path:
             x = self.emit(base, self.r.grids[base])
             table = None if way is True else way
             [self.made[ref, grid]] = self._insert(op.replace(x=x, table=table), [tensor], grid)
+        elif operands := self.r.operands(op):
+            a, b = (self.emit(x, self.r.grids[x]) if x in self.r.grids else x for x in operands)
+            [self.made[ref, grid]] = self._insert(op.replace(a=a, b=b), [tensor], grid)
         else:
             new = {x: self.emit(x, grid) for x in self.r._floats(op)}
             outs = self._insert(op.reading(lambda x: new.get(x, x)), map(self.r._tensor, node.outputs), grid)

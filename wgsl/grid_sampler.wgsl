@@ -5,6 +5,7 @@ const NEAREST = 1u;
 const BICUBIC = 2u;
 
 const ZEROS = 0u;
+const BORDER = 1u;
 const REFLECTION = 2u;
 
 override interpolation: u32 = BILINEAR;

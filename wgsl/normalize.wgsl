@@ -2,9 +2,13 @@
 // threads share a row.
 
 override lanes: u32 = 1u;
-override result: u32 = 0u;  // 0: the rows; 1: their means; 2: 1 / their standard deviations
+override result: u32 = ROWS;
 override centered: bool = true;  // or else the mean is taken for 0
 override in_runs: bool = false;  // a row lies in pieces of `run` elements, those of all rows in turns
+
+const ROWS = 0u;
+const MEANS = 1u;
+const INVERSE_DEVIATIONS = 2u;
 
 struct Params {
   rows: u32,
@@ -68,9 +72,9 @@ fn main(
   }
   // two passes: a difference of sums of squares would lose what a large mean hides
   let rstd = inverseSqrt(total(sum, local) / f32(params.count) + params.eps);
-  if (result > 0u) {
+  if (result != ROWS) {
     if (lane == 0u && row < params.rows) {
-      y[row] = select(mean, rstd, result == 2u);
+      y[row] = select(mean, rstd, result == INVERSE_DEVIATIONS);
     }
     return;
   }

@@ -55,7 +55,7 @@ class Builder:
         if tensor.quantization is None and ref not in self._read:
             self.tensors[ref] = replace(tensor, quantization=quantization)
             return ref
-        return self._node(Bitcast(ref), (replace(tensor, quantization=quantization),))[0]
+        return self.node(Bitcast(ref), (replace(tensor, quantization=quantization),))[0]
 
     def emit(self, op: Op, quantization: Quantization | None = None) -> Ref:
         """Adds an op with one result. With a quantization the result is int8, unless the op says otherwise."""
@@ -63,13 +63,14 @@ class Builder:
         if quantization is not None:
             dtype = "int8" if result.dtype == "float32" else result.dtype
             result = Tensor(result.shape, dtype, None, quantization)
-        return self._node(op, (result,))[0]
+        return self.node(op, (result,))[0]
 
     def emit_all(self, op: Op) -> tuple[Ref, ...]:
         """Adds an op with several results."""
-        return self._node(op, op.infer(self.tensors))
+        return self.node(op, op.infer(self.tensors))
 
-    def _node(self, op: Op, results: tuple[Tensor, ...]) -> tuple[Ref, ...]:
+    def node(self, op: Op, results: tuple[Tensor, ...]) -> tuple[Ref, ...]:
+        """Adds an op whose results are known to be of these types."""
         outputs = tuple(map(self.add, results))
         self._read.update(op.reads())
         self.nodes.append(Node(op, outputs, self.where))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 from webq8.errors import Unsupported, shown
 from webq8.formats.pte.model import EValue, ListRef
@@ -283,6 +283,7 @@ Arg = TensorArg | TensorList | Scalar
 Lowered = Ref | tuple[Ref, ...]
 
 
+@final
 @dataclass(frozen=True)
 class Argument:
     """A tensor that a call is given, as the function that lowers the call gets it. `name` stands in messages."""

@@ -1,11 +1,11 @@
 """Which tile a product gets: what was fastest on an H200 (tests/bench/README.md)."""
 
 import pytest
-from webq8.handlers.tuning import TILES, band, tile
-from webq8.ir import Limits
+from webq8.kernels.select import TILES, band, tile
+from webq8.target import MATRIX_GPU, Target
 
-PLAIN = Limits()
-MATRIX = Limits(int8_matrix=True, max_compute_workgroup_storage_size=2**15)
+PLAIN = Target()
+MATRIX = Target(kind=MATRIX_GPU, max_compute_workgroup_storage_size=2**15)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_tile(rows: int, columns: int, k: int, by_dot_products: str, by_matrices
 
 
 def test_matrices_need_workgroup_memory() -> None:
-    small = Limits(int8_matrix=True, max_compute_workgroup_storage_size=2**14)
+    small = Target(kind=MATRIX_GPU, max_compute_workgroup_storage_size=2**14)
     assert tile(4096, 4096, 256, 1, small) == TILES["large"]
 
 

@@ -1,23 +1,24 @@
-"""The registry as a table for people: pkg/OPS.md is made of it (`webq8 ops --markdown`)."""
+"""The operators that webq8 takes, as a table for people: pkg/OPS.md is made of it (`webq8 ops --markdown`)."""
 
-from webq8.handlers.registry import REGISTRY, Arg, Op, Scalar, TensorArg, TensorList
+from webq8.formats.pte.operators import OVERLOADS
+from webq8.formats.pte.schema import Arg, Overload, Scalar, TensorArg, TensorList
 
 __all__ = ["markdown", "rows"]
 
 
 def rows() -> list[tuple[str, str, str, str]]:
-    """(names, tensors, result, other arguments) of every op, those that share a handler together."""
-    families: dict[int, list[Op]] = {}
-    for spec in REGISTRY.values():
-        families.setdefault(id(spec.handler), []).append(spec)
-    return [_row(specs) for specs in families.values()]
+    """(names, tensors, result, other arguments) of every operator; overloads whose columns are the same share a row."""
+    names: dict[tuple[str, str, str, int], list[str]] = {}
+    for overload in OVERLOADS.values():
+        names.setdefault((*_columns(overload), id(overload.lower)), []).append(overload.name)
+    return [(", ".join(alike), tensors, result, others) for (tensors, result, others, _), alike in names.items()]
 
 
-def _row(specs: list[Op]) -> tuple[str, str, str, str]:
-    args = specs[0].args
-    tensors = [f"{name}: {_tensor(arg)}" for name, arg in args.items() if not isinstance(arg, Scalar) and name != "out"]
+def _columns(overload: Overload) -> tuple[str, str, str]:
+    args = overload.args
+    tensors = [f"{name}: {_tensor(arg)}" for name, arg in args.items() if not isinstance(arg, Scalar)]
     others = [f"{name}: {arg.text()}" for name, arg in args.items() if isinstance(arg, Scalar) and arg.text()]
-    return ", ".join(spec.name for spec in specs), "; ".join(tensors), _tensor(args["out"]), "; ".join(others)
+    return "; ".join(tensors), _tensor(overload.out), "; ".join(others)
 
 
 def _tensor(arg: Arg) -> str:
@@ -34,8 +35,8 @@ def markdown() -> str:
     lines = [
         "# Ops",
         "",
-        "Made by `webq8 ops --markdown` from the registry; a test compares. A letter is the same size everywhere in a",
-        "row, `*B` any number of leading sizes, `K+` at least K, `...` any shape. Sizes need no alignment; int32 sums",
+        "Made by `webq8 ops --markdown` from the declarations; a test compares. A letter is the same size everywhere in",
+        "a row, `*B` any number of leading sizes, `K+` at least K, `...` any shape. Sizes need no alignment; int32 sums",
         "have at most 65,793 terms. What a row does not allow is refused when a file is loaded, with node and value.",
         "",
         "| op | tensors | result | other arguments |",

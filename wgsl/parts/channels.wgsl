@@ -2,11 +2,18 @@
 
 override wide_scales: bool = false;  // float64
 
+struct ByChannel {
+  channels: u32,
+  inner: u32,  // neighbouring elements of a channel
+  scale_stride: u32,
+  zero_point_stride: u32,
+}
+
 @group(0) @binding(1) var<storage, read> scales: array<u32>;
 @group(0) @binding(2) var<storage, read> zero_points: array<i32>;
 
 fn channel_of(element: u32) -> u32 {
-  return element / params.inner % params.channels;
+  return element / params.by_channel.inner % params.by_channel.channels;
 }
 
 // The bits of a normal float64, low word first, as those of the nearest float32.
@@ -26,7 +33,7 @@ fn narrowed(low: u32, high: u32) -> u32 {
 
 // As bits.
 fn scale_of(channel: u32) -> u32 {
-  let at = channel * params.scale_step;
+  let at = channel * params.by_channel.scale_stride;
   if (wide_scales) {
     return narrowed(scales[at], scales[at + 1u]);
   }
@@ -35,5 +42,5 @@ fn scale_of(channel: u32) -> u32 {
 
 // int64 by their lower halves.
 fn zero_point_of(channel: u32) -> i32 {
-  return zero_points[channel * params.zero_step];
+  return zero_points[channel * params.by_channel.zero_point_stride];
 }

@@ -1,10 +1,7 @@
+// uses floats
 // Quotients and remainders of float32 that are right to the bit. A GPU's division may be off by 2.5 units in the last
 // place, which rounding to whole numbers would show; its whole numbers are exact, so mantissas are divided here, eight
 // bits of the result at a time. Functions take and give bits, since infinities and NaN cannot be written.
-
-const INFINITY_BITS = 0x7f800000u;
-const NAN_BITS = 0x7fc00000u;
-const SIGN_BIT = 0x80000000u;
 
 // mantissa · 2^(exponent − 150), with 2²³ ≤ mantissa < 2²⁴.
 struct Parts {

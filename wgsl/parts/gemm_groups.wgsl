@@ -1,3 +1,5 @@
+// uses workgroups_128
+// uses dot4
 // uses gemm_io
 // What the matrix products with too few results for large tiles share: several groups of threads take parts of K of a tile
 // side by side and add them up at the end. A thread makes 4 × 4 results.
@@ -14,16 +16,16 @@ const groups = 128u / group;
 const pieces = 4u * groups; // of 16 bytes of K a step, four for each group
 const x_pieces = pieces * tile_rows; // of a step; each thread brings up to four, of either side
 const w_pieces = pieces * tile_columns;
-const apart = 128u / pieces; // a thread brings pieces of the same 16 bytes of K, of rows and columns this far apart
+const piece_stride = 128u / pieces; // of rows and columns of which a thread brings pieces, of the same 16 bytes of K
 
 var<workgroup> tile: array<vec4<u32>, x_pieces + w_pieces>;
 
 fn row_of(number: u32, phase: u32, first: u32) -> vec3<i32> {
-  return origin(phase, min(first + number * apart, params.rows - 1u));
+  return origin(phase, min(first + number * piece_stride, params.rows - 1u));
 }
 
 fn column_of(number: u32, phase: u32, first: u32) -> u32 {
-  return weight_row(phase, first + number * apart);
+  return weight_row(phase, first + number * piece_stride);
 }
 
 fn bring_x(number: u32, phase: u32, row: vec3<i32>, away: vec3<i32>) -> vec4<u32> {
@@ -42,13 +44,13 @@ fn bring_w(number: u32, phase: u32, column: u32, step: u32) -> vec4<u32> {
 
 fn put_x(number: u32, local: u32, words: vec4<u32>) {
   if (number * 128u < x_pieces) {
-    tile[local % pieces * tile_rows + local / pieces + number * apart] = words;
+    tile[local % pieces * tile_rows + local / pieces + number * piece_stride] = words;
   }
 }
 
 fn put_w(number: u32, local: u32, words: vec4<u32>) {
   if (number * 128u < w_pieces) {
-    let column = local / pieces + number * apart;
+    let column = local / pieces + number * piece_stride;
     tile[x_pieces + local % pieces * tile_columns + column % 4u * side + column / 4u] = words;
   }
 }
@@ -62,11 +64,7 @@ fn others(index: u32) -> vec4<i32> {
   return sum;
 }
 
-@compute @workgroup_size(128)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let workgroup = flat_workgroup(id, grid);
+fn run(workgroup: u32, local: u32) {
   if (workgroup >= params.tiles * phases()) {
     return;
   }
@@ -76,7 +74,7 @@ fn main(
   let tx = local % side;
   let ty = local % group / side;
   let own = local / group;
-  let rows_apart = tile_rows / 4u;
+  let row_stride = tile_rows / 4u;
 
   let k = local % pieces; // of this thread's pieces
   let row = first_row + local / pieces;
@@ -131,9 +129,9 @@ fn main(
       let w2 = tile[w + 2u * side];
       let w3 = tile[w + 3u * side];
       acc0 = four16(acc0, tile[at], w0, w1, w2, w3);
-      acc1 = four16(acc1, tile[at + rows_apart], w0, w1, w2, w3);
-      acc2 = four16(acc2, tile[at + 2u * rows_apart], w0, w1, w2, w3);
-      acc3 = four16(acc3, tile[at + 3u * rows_apart], w0, w1, w2, w3);
+      acc1 = four16(acc1, tile[at + row_stride], w0, w1, w2, w3);
+      acc2 = four16(acc2, tile[at + 2u * row_stride], w0, w1, w2, w3);
+      acc3 = four16(acc3, tile[at + 3u * row_stride], w0, w1, w2, w3);
     }
   }
 
@@ -150,8 +148,8 @@ fn main(
     let y_row = first_row + ty;
     let word = first_column / 4u + tx;
     store(phase, y_row, word, acc0 + others(local));
-    store(phase, y_row + rows_apart, word, acc1 + others(local + group));
-    store(phase, y_row + 2u * rows_apart, word, acc2 + others(local + 2u * group));
-    store(phase, y_row + 3u * rows_apart, word, acc3 + others(local + 3u * group));
+    store(phase, y_row + row_stride, word, acc1 + others(local + group));
+    store(phase, y_row + 2u * row_stride, word, acc2 + others(local + 2u * group));
+    store(phase, y_row + 3u * row_stride, word, acc3 + others(local + 3u * group));
   }
 }

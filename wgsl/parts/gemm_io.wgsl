@@ -1,3 +1,5 @@
+// uses window
+// uses epilogue
 // What the products of wgsl/gemm*.wgsl share: their parameters, how they read x and weights, and how they write y.
 //
 // Rows of a product are those of a matrix x, or pixels of y whose taps are gathered from the map x. A transposed
@@ -22,27 +24,12 @@ struct Params {
   tiles: u32,
   y_stride: u32,
   k_steps: u32,
-  x_zero_point: i32,
-  x_scale: f32,
-  inv_y_scale: f32,
-  y_zero_point: i32,
-  activation_min: f32,
-  y_min: f32,
-  y_max: f32,
   channel_steps: u32,
   rows_height: u32,
   rows_width: u32,
-  y_height: u32,
-  y_width: u32,
-  x_height: u32,
-  x_width: u32,
-  kernel_width: u32,
-  stride_height: u32,
-  stride_width: u32,
-  pad_height: u32,
-  pad_width: u32,
-  dilation_height: u32,
-  dilation_width: u32,
+  @align(16) maps: Maps,
+  @align(16) window: Window,
+  @align(16) epilogue: Epilogue,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
@@ -65,7 +52,7 @@ fn taps(phase: u32) -> vec2<u32> {
 // The first row and column of y in a phase: (remainder − padding) modulo stride.
 fn first_pixel(phase: u32) -> vec2<u32> {
   let strides = vec2<u32>(phase_rows, phase_columns);
-  return (remainder(phase) + strides - vec2<u32>(params.pad_height, params.pad_width) % strides) % strides;
+  return (remainder(phase) + strides - vec2<u32>(params.window.pad_height, params.window.pad_width) % strides) % strides;
 }
 
 fn phases() -> u32 {
@@ -103,25 +90,25 @@ fn origin(phase: u32, row: u32) -> vec3<i32> {
     return vec3<i32>(i32(row * params.k_steps), 0, 0);
   }
   let pixels = params.rows_height * params.rows_width;
-  let image = i32(row / pixels * params.x_height * params.x_width);
+  let image = i32(row / pixels * params.maps.x_height * params.maps.x_width);
   let spot = vec2<i32>(vec2<u32>(row % pixels / params.rows_width, row % pixels % params.rows_width));
-  let pad = vec2<i32>(vec2<u32>(params.pad_height, params.pad_width));
+  let pad = vec2<i32>(vec2<u32>(params.window.pad_height, params.window.pad_width));
   if (rows_are == TRANSPOSED) {
     let first = vec2<i32>(first_pixel(phase)) + pad - vec2<i32>(remainder(phase));
     return vec3<i32>(image, spot + first / vec2<i32>(i32(phase_rows), i32(phase_columns)));
   }
-  return vec3<i32>(image, spot * vec2<i32>(vec2<u32>(params.stride_height, params.stride_width)) - pad);
+  return vec3<i32>(image, spot * vec2<i32>(vec2<u32>(params.window.stride_height, params.window.stride_width)) - pad);
 }
 
 // How many rows and columns a tap lies from the first one.
 fn reach(phase: u32, tap: u32) -> vec2<i32> {
-  let width = select(params.kernel_width, taps(phase).y, rows_are == TRANSPOSED);
+  let width = select(params.window.kernel_width, taps(phase).y, rows_are == TRANSPOSED);
   let row = quotient(tap, width);
   let spot = vec2<i32>(vec2<u32>(row, tap - row * width));
   if (rows_are == TRANSPOSED) {
     return -spot;
   }
-  return spot * vec2<i32>(vec2<u32>(params.dilation_height, params.dilation_width));
+  return spot * vec2<i32>(vec2<u32>(params.window.dilation_height, params.window.dilation_width));
 }
 
 // A step as seen from a row's origin: the tap's reach, and 16 bytes within its pixel; −1 beyond the end.
@@ -139,12 +126,12 @@ fn offset(phase: u32, step: u32) -> vec3<i32> {
 // A pixel of x; −1 outside of the map.
 fn pixel(start: vec3<i32>, away: vec2<i32>) -> i32 {
   let at = start.yz + away;
-  let inside = all(at >= vec2<i32>(0)) && all(at < vec2<i32>(vec2<u32>(params.x_height, params.x_width)));
-  return select(-1, start.x + at.x * i32(params.x_width) + at.y, inside);
+  let inside = all(at >= vec2<i32>(0)) && all(at < vec2<i32>(vec2<u32>(params.maps.x_height, params.maps.x_width)));
+  return select(-1, start.x + at.x * i32(params.maps.x_width) + at.y, inside);
 }
 
 fn outside() -> u32 {
-  return u32(params.x_zero_point & 255) * 0x01010101u;
+  return u32(params.epilogue.x_zero_point & 255) * 0x01010101u;
 }
 
 // A word of K of a row, where pixels are narrower than a vec4.
@@ -202,12 +189,11 @@ fn store(phase: u32, row: u32, word: u32, acc: vec4<i32>) {
     let pixel = row - image * pixels;
     let strides = vec2<u32>(phase_rows, phase_columns);
     let spot = first_pixel(phase) + vec2<u32>(pixel / params.rows_width, pixel % params.rows_width) * strides;
-    if (spot.x >= params.y_height || spot.y >= params.y_width) {
+    if (spot.x >= params.maps.y_height || spot.y >= params.maps.y_width) {
       return;
     }
-    at = (image * params.y_height + spot.x) * params.y_width + spot.y;
+    at = (image * params.maps.y_height + spot.x) * params.maps.y_width + spot.y;
   }
-  y[at * params.y_stride + word] = requantize(
-    acc - params.x_zero_point * sums[phase * params.n_words + word], params.x_scale, channel[2u * word],
-    channel[2u * word + 1u], params.activation_min, params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max);
+  y[at * params.y_stride + word] = requantized(
+    acc - params.epilogue.x_zero_point * sums[phase * params.n_words + word], word);
 }

@@ -7,6 +7,10 @@ const INT8 = 3u;
 const UINT8 = 4u;
 const BOOL = 5u;
 
+fn bytes_of(dtype: u32) -> u32 {
+  return select(select(4u, 8u, dtype == INT64), 1u, dtype >= INT8);
+}
+
 // The word that element i begins in.
 fn first_word(i: u32, dtype: u32) -> u32 {
   switch dtype {

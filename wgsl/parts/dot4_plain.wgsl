@@ -1,3 +1,4 @@
+// uses widened
 // For browsers without packed dot products, and for CPUs that emulate a GPU: those take such products and shift one lane
 // after another, but multiply floats four lanes at a time. Results are exact.
 

@@ -37,9 +37,9 @@ class Builder:
     def type(self, ref: Ref) -> Tensor:
         return self.tensors[ref]
 
-    def declared_dtype(self, default: str) -> str:
-        """The dtype that the file gives to the (first) result of the call that is being lowered."""
-        return self.declared[0].dtype if self.declared else default
+    def declared_dtype(self, default: str, result: int = 0) -> str:
+        """The dtype that the file gives to a result of the call that is being lowered."""
+        return self.declared[result].dtype if self.declared else default
 
     def quantized(self, ref: Ref, quantization: Quantization | None) -> Ref:
         """The same integers with this quantization: a file says with each call what the integers that it reads stand

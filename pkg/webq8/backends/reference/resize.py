@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from webq8.backends.reference.core import Array, reference
-from webq8.handlers.registry import Args
+from webq8.backends.reference.core import Array, Arrays, reference
+from webq8.ir.ops.resize import ResizeBilinear, ResizeNearest
+
+__all__: list[str] = []
 
 
 def _ratio(size: int, out: int, given: float) -> np.float32:
@@ -18,15 +20,11 @@ def _nearest_rows(size: int, out: int, given: float) -> Array:
     return np.asarray(np.minimum(at.astype(np.int64), size - 1))
 
 
-@reference(
-    "aten.upsample_nearest2d.vec",
-    "aten::upsample_nearest2d.vec_out",
-    "aten.upsample_nearest2d.default",
-    "aten::upsample_nearest2d.out",
-)
-def _nearest(a: Args) -> Array:
-    rows, columns = _nearest_rows(a.H, a.OH, a.scales[0]), _nearest_rows(a.W, a.OW, a.scales[1])
-    return np.ascontiguousarray(a.x[:, :, rows][..., columns])
+@reference(ResizeNearest)
+def resize_nearest(op: ResizeNearest, arrays: Arrays) -> Array:
+    x = arrays[op.x]
+    rows, columns = (_nearest_rows(x.shape[2 + n], op.size[n], op.scales[n]) for n in (0, 1))
+    return np.ascontiguousarray(x[:, :, rows][..., columns])
 
 
 def _linear_matrix(size: int, out: int, align_corners: bool, given: float) -> Array:
@@ -46,13 +44,8 @@ def _linear_matrix(size: int, out: int, align_corners: bool, given: float) -> Ar
     return matrix
 
 
-@reference(
-    "aten.upsample_bilinear2d.vec",
-    "aten::upsample_bilinear2d.vec_out",
-    "aten.upsample_bilinear2d.default",
-    "aten::upsample_bilinear2d.out",
-)
-def _bilinear(a: Args) -> Array:
-    rows = _linear_matrix(a.H, a.OH, a.align_corners, a.scales[0])
-    columns = _linear_matrix(a.W, a.OW, a.align_corners, a.scales[1])
-    return np.asarray(rows @ a.x.astype(np.float64) @ columns.T, np.float32)
+@reference(ResizeBilinear)
+def resize_bilinear(op: ResizeBilinear, arrays: Arrays) -> Array:
+    x = arrays[op.x]
+    rows, columns = (_linear_matrix(x.shape[2 + n], op.size[n], op.align_corners, op.scales[n]) for n in (0, 1))
+    return np.asarray(rows @ x.astype(np.float64) @ columns.T, np.float32)

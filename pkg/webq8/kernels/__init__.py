@@ -1,5 +1,7 @@
 """The dispatches that ops become for a target; importing the families fills KERNELS."""
 
+from webq8.kernels.registry import Call, KERNELS, Operand
+from webq8.kernels import create, indexing, linear, move
 from webq8.kernels import (
     conv,
     conv_float,
@@ -14,9 +16,7 @@ from webq8.kernels import (
     sample,
     sort,
 )
-from webq8.kernels.registry import KERNELS, Call, Operand
 
-__all__ = [
     "KERNELS",
     "Call",
     "Operand",
@@ -33,3 +33,4 @@ __all__ = [
     "sample",
     "sort",
 ]
+__all__ = ["Call", "KERNELS", "Operand", "create", "indexing", "linear", "move"]

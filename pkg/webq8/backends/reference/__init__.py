@@ -1,5 +1,7 @@
 """Every op in numpy, step by step in float32: `device="cpu"`. Importing it registers all of them."""
 
+from webq8.backends.reference.core import fold_constants, initial_states, run_graph
+from webq8.backends.reference import create, indexing, linear, move
 from webq8.backends.reference import (
     conv,
     elementwise,
@@ -13,9 +15,7 @@ from webq8.backends.reference import (
     sample,
     sort,
 )
-from webq8.backends.reference.core import fold_constants, initial_states, run_graph
 
-__all__ = [
     "conv",
     "elementwise",
     "fold_constants",
@@ -31,3 +31,4 @@ __all__ = [
     "sample",
     "sort",
 ]
+__all__ = ["create", "fold_constants", "indexing", "linear", "move", "run_graph"]

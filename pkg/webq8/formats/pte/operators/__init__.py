@@ -1,5 +1,7 @@
 """ExecuTorch's operators, one module a family: the only place with their names. Importing them fills OVERLOADS."""
 
+from webq8.formats.pte.schema import OVERLOADS
+from webq8.formats.pte.operators import create, indexing, linear, move
 from webq8.formats.pte.operators import (
     average,
     conv,
@@ -15,9 +17,7 @@ from webq8.formats.pte.operators import (
     sample,
     sort,
 )
-from webq8.formats.pte.schema import OVERLOADS
 
-__all__ = [
     "OVERLOADS",
     "average",
     "conv",
@@ -33,3 +33,4 @@ __all__ = [
     "sample",
     "sort",
 ]
+__all__ = ["OVERLOADS", "create", "indexing", "linear", "move"]

@@ -157,7 +157,7 @@ PLANTED = (
         "pkg/webq8/memory.py",
         "if buffer in forbidden:",
         "if buffer in forbidden and False:",
-        ("tests/unit/test_plan.py",),
+        ("tests/unit/test_memory.py",),
     ),
     Planted(
         "WGSL: the dilation of columns for rows",

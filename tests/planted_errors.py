@@ -160,6 +160,13 @@ PLANTED = (
         ("tests/unit/test_memory.py",),
     ),
     Planted(
+        "kernel choice: sums of float32 where they are too long to be exact",
+        "pkg/webq8/handlers/conv.py",
+        'constants={"long_sums": a.IC > _EXACT_PRODUCTS}',
+        'constants={"long_sums": False}',
+        on_gpu("q8ta_conv2d-25-bit-sums", "q8ta_conv2d-many-channels"),
+    ),
+    Planted(
         "WGSL: the dilation of columns for rows",
         "wgsl/conv2d_depthwise.wgsl",
         "top + i32(kh * params.dilation_height)",

@@ -222,6 +222,52 @@ def int8_rows(rng: np.random.Generator) -> Iterator[Row]:
     yield Row("_weight_int8pack_mm", "uneven", (floats(rng, 5, 32), int8(rng, 7, 32), scales(rng, 7)), None, 1e-5, 1e-5)
 
 
+def tie_rows(rng: np.random.Generator) -> Iterator[Row]:
+    """Scales that are powers of two, by which half of the results lie between two integers."""
+
+    def few(*shape: int, most: int = 9) -> np.ndarray:
+        return rng.integers(-most, most + 1, shape, np.int8)
+
+    def weighted(op: str, x: tuple[int, ...], w: tuple[int, ...], n: int, way: Any, *geometry: Any) -> Row:
+        bias = np.full(n, 2.0, np.float32) if geometry else None
+        args = (few(*x), 0.5, -3, few(*w, most=2), None, np.ones(n, np.float32), 1.0, 7, bias, *geometry, "none")
+        return Row(op, f"ties-{x[1]}", args, way)
+
+    for op in ("q8ta_linear", "q8ta_linear_gemv"):
+        lead = 1 if op.endswith("gemv") else 5
+        yield weighted(op, (lead, 13), (7, 13), 7, with_sums(getattr(et_vk, op)))
+    yield weighted(
+        "q8ta_conv2d", (2, 5, 6, 7), (9, 30), 9, conv2d(et_vk.q8ta_conv2d), [3, 2], [2, 1], [1, 0], [1, 2], 1
+    )
+    yield weighted(
+        "q8ta_conv2d", (1, 16, 6, 7), (9, 96), 9, conv2d(et_vk.q8ta_conv2d), [3, 2], [1, 2], [1, 0], [1, 1], 1
+    )
+    yield weighted(
+        "q8ta_conv2d_pw", (2, 11, 3, 5), (7, 11), 7, conv2d(et_vk.q8ta_conv2d_pw), [1, 1], [1, 1], [0, 0], [1, 1], 1
+    )
+    depthwise = with_sums(et_vk.q8ta_conv2d_dw)
+    yield weighted("q8ta_conv2d_dw", (2, 5, 6, 7), (3, 2, 5), 5, depthwise, [3, 2], [2, 1], [1, 0], [1, 2], 5)
+    yield weighted("q8ta_conv2d_dw", (1, 17, 6, 7), (3, 3, 17), 17, depthwise, [3, 3], [1, 1], [1, 0], [1, 1], 17)
+    for channels in (5, 16):
+        x, w = (1, channels, 3, 4), (7, 6 * channels)
+        yield weighted("q8ta_conv2d_transposed", x, w, 7, transposed, [3, 2], [2, 1], [1, 0], [1, 0], [1, 1], 1)
+    yield Row("q8ta_relu", "ties", (int8(rng, 3, 5, 7), 0.5, -11, 1.0, 9), et_vk.q8ta_relu)
+    yield Row("q8ta_add", "ties", (int8(rng, 3, 5, 7), int8(rng, 5, 1), 0.5, -11, 0.25, 9, 1.0, 4, 2.0), et_vk.q8ta_add)
+    yield Row("q8ta_pixel_shuffle", "ties", (int8(rng, 2, 12, 3, 5), 0.5, -3, 1.0, 5, 2), et_vk.q8ta_pixel_shuffle)
+
+
+def reciprocal_rows(rng: np.random.Generator) -> Iterator[Row]:
+    """Numbers that are quantized to others by a reciprocal that is divided in float32."""
+    y_scale = 0.013
+    near = (np.arange(-120, 120) + 0.5) * y_scale
+    x = (near.astype(np.float32).view(np.int32)[:, None] + np.arange(-3, 4, dtype=np.int32)).view(np.float32).ravel()
+    exact, rough = np.float32(1 / y_scale), np.float32(1) / np.float32(y_scale)
+    x = x[np.rint(x * exact) != np.rint(x * rough)]
+    assert len(x) > 9
+    way = lambda x, scale, zp: quantize(x, scale, zp)  # noqa: E731
+    yield Row("quantize_per_tensor", "reciprocal", (x, y_scale, -7), way)
+
+
 def quant_rows(rng: np.random.Generator) -> Iterator[Row]:
     def bounds(dtype: str) -> tuple[int, int]:
         return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
@@ -602,7 +648,7 @@ def index_rows(rng: np.random.Generator) -> Iterator[Row]:
 
 FAMILIES = (
     int8_rows, quant_rows, conv_rows, matmul_rows, norm_rows, pool_rows, reduce_rows, order_rows, resize_rows,
-    element_rows, pair_rows, move_rows, index_rows,
+    element_rows, pair_rows, move_rows, index_rows, tie_rows, reciprocal_rows,
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from webq8 import ops
 from webq8.backends import native
 from webq8.backends.wgpu_device import WgpuDevice
 from webq8.stages import drive
+from webq8.target import GPU, SOFTWARE
 
 
 @pytest.fixture(scope="session")
@@ -28,12 +29,12 @@ def device() -> Iterator[WgpuDevice]:
 @contextmanager
 def planned_for(device: WgpuDevice, *, software: bool, packed_dot: bool) -> Iterator[None]:
     """Plans as for a device of a kind, whose kernels run here."""
-    before = device.limits, device.packed_dot
-    assert before[0].software
-    device.limits, device.packed_dot = replace(device.limits, software=software), packed_dot
+    before = device.target
+    assert before.kind is SOFTWARE
+    device.target = replace(before, kind=SOFTWARE if software else GPU, packed_dot=packed_dot)
     ops.close()
     yield
-    device.limits, device.packed_dot = before
+    device.target = before
     ops.close()
 
 

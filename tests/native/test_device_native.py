@@ -13,12 +13,15 @@ import webq8
 from webq8 import ops
 from webq8.backends import native
 from webq8.backends.wgpu_device import WgpuDevice
+from webq8.budget import Budget
 from webq8.errors import DeviceError, DeviceLost, LimitError, ShaderError
-from webq8.ir import Call, Graph, Method, Tensor
-from webq8.ir import Program as Parsed
+from webq8.ir.builder import Builder
+from webq8.ir.graph import Graph
+from webq8.ir.ops.quantize import Quantize
+from webq8.ir.types import PerTensor, Tensor
 from webq8.kernels import wgsl
 from webq8.plan import submits
-from webq8.runtime.load import compile_program
+from webq8.runtime.load import compile_graphs
 from webq8.stages import drive
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +59,7 @@ def test_description(device: WgpuDevice) -> None:
         assert program.adapter.software
         assert repr(program).startswith(f"<webq8 program classifier.pte, on {program.adapter}\n")
         assert (program.dispatches(), program.lost) == (5, False)
-        assert set(program.load_ms) == {"read", "parse", "check", "device", "rewrite", "plan", "compile"}
+        assert set(program.load_ms) == {"read", "parse", "device", "lower", "rewrite", "plan", "compile"}
 
 
 @pytest.mark.parametrize("seconds", [0, 1e-12], ids=["one submit", "several submits"])
@@ -125,12 +128,13 @@ def test_shader_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_too_large_for_the_device(device: WgpuDevice) -> None:
-    n = device.limits.max_storage_buffer_binding_size // 4 + 1
-    x, y = Tensor((n,), "float32"), Tensor((n,), "int8")
-    op = "quantized_decomposed.quantize_per_tensor.default"
-    graph = Graph((x, 0.1, 0, -128, 127, None, y), (Call(op, (0, 1, 2, 3, 4, 5, 6), "node 0"),), (0,), (6,))
+    n = device.target.max_storage_buffer_binding_size // 4 + 1
+    builder = Builder(Budget(None, "large"))
+    x = builder.add(Tensor((n,), "float32"))
+    y = builder.emit(Quantize(x, "int8", -128, 127), PerTensor(0.1, 0))
+    graph = Graph(tuple(builder.tensors), tuple(builder.nodes), (x,), (y,))
     with pytest.raises(LimitError, match=r"large: inputs: a tensor float32 \[\d+\] needs [\d,]+ bytes; .* allows"):
-        drive(compile_program(Parsed({"forward": Method("forward", graph)}), "large", "native"))
+        drive(compile_graphs({"forward": graph}, "large", "native"))
 
 
 def test_loss(own_device: WgpuDevice) -> None:

@@ -6,13 +6,11 @@ import networks
 import numpy as np
 import pytest
 import webq8
-from browser import test_goldens as goldens
-from browser import test_goldens_glue as glue
 from browser.test_program import CONSTANT, CONTAINERS, INPUTS
+from goldens import DATA, GLUE_GOLDENS, INT8_GOLDENS, Golden
 from webq8.backends import native
 from webq8.stages import drive
 
-DATA = Path(__file__).parents[1] / "data"
 MODELS = Path(__file__).parents[2] / "web" / "models"
 
 pytestmark = pytest.mark.usefixtures("kernels")
@@ -22,28 +20,13 @@ def load(path: Path, device: str = "native", **options: object) -> webq8.Program
     return drive(webq8.load(path, device=device, **options))
 
 
-@pytest.mark.parametrize("row", goldens.ROWS, ids=lambda row: row["pte"].removesuffix(".pte"))
-def test_golden(row: dict) -> None:
-    folder = DATA / "goldens"
+@pytest.mark.parametrize("golden", [*INT8_GOLDENS, *GLUE_GOLDENS], ids=lambda golden: golden.name)
+def test_golden(golden: Golden) -> None:
     before = native.backend.live()
-    with load(folder / row["pte"]) as program:
-        got = program.run(*(goldens.array(folder, spec) for spec in row["inputs"]))
-    golden, after = goldens.array(folder, row["golden"]), native.backend.live()
-    if row["op"] in goldens.FLOAT_SUMS:
-        np.testing.assert_allclose(got, golden, row["rtol"], row["atol"])
-    else:
-        np.testing.assert_array_equal(got, golden)
-    assert after == before | {"submits": before["submits"] + 1}
-
-
-@pytest.mark.parametrize(("folder", "row"), glue.ROWS, ids=[f"{row['op']}-{row['case']}" for _, row in glue.ROWS])
-def test_golden_glue(folder: Path, row: dict) -> None:
-    with load(folder / row["pte"]) as program:
-        got = program.run(*(glue.array(folder, spec) for spec in row["inputs"]))
-    got = got[row["golden"]["output_index"]] if isinstance(got, tuple) else got
-    want = glue.array(folder, row["golden"])
-    assert (got.shape, got.dtype) == (want.shape, want.dtype)
-    np.testing.assert_allclose(got, want, row["rtol"], row["atol"])
+    with load(golden.pte) as program:
+        got = program.run(*golden.inputs)
+    golden.compare(got[golden.output_index] if isinstance(got, tuple) else got)
+    assert native.backend.live() == before | {"submits": before["submits"] + 1}
 
 
 @pytest.mark.parametrize("name", ["cnn", "superres", "unet", "mobilenet_v2", "resnet18"])

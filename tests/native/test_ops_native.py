@@ -11,13 +11,15 @@ import pytest
 from browser.test_ops import CONVOLUTIONS, PRODUCTS, compare, expected
 from cases import CASES, Case
 from webq8 import ops
-from webq8.formats import read_pte
-from webq8.handlers import conv, tuning
-from webq8.ir import Graph, Limits, Method
-from webq8.kernels import wgsl
-from webq8.plan.planner import check_method, plan_program
-from webq8.runtime.load import rewrite
+from webq8.formats.pte.lower import lower
+from webq8.formats.pte.read import read_program
+from webq8.ir.graph import Graph
+from webq8.kernels import select, wgsl
+from webq8.passes import required
+from webq8.plan.planner import plan_program
+from webq8.runtime.compile import rewrite
 from webq8.stages import drive
+from webq8.target import SOFTWARE, Target
 
 TABLE = {op: list(rows) for op, rows in groupby(sorted(CASES, key=lambda case: case.op), lambda case: case.op)}
 
@@ -54,9 +56,9 @@ def test_op_without_packed_dot(op: str) -> None:
 
 # subgroup matrices are written in a language extension of Chromium's
 @pytest.mark.usefixtures("gpu_kernels")
-@pytest.mark.parametrize("tile", [name for name in tuning.TILES if not name.startswith("matrix")])
+@pytest.mark.parametrize("tile", [name for name in select.TILES if not name.startswith("matrix")])
 def test_products_by_each_tile(monkeypatch: pytest.MonkeyPatch, tile: str) -> None:
-    monkeypatch.setattr(tuning, "tile", lambda *_: tuning.TILES[tile])
+    monkeypatch.setattr(select, "tile", lambda *_: select.TILES[tile])
     ops.close()
     check(PRODUCTS)
     ops.close()
@@ -65,7 +67,7 @@ def test_products_by_each_tile(monkeypatch: pytest.MonkeyPatch, tile: str) -> No
 @pytest.mark.usefixtures("device")
 def test_convolutions_by_threads_of_four_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_FEWEST_PIXELS", "_FEWEST_WORDS"):
-        monkeypatch.setattr(conv, name, 0)
+        monkeypatch.setattr(select, name, 0)
     ops.close()
     check(CONVOLUTIONS)
     ops.close()
@@ -74,14 +76,14 @@ def test_convolutions_by_threads_of_four_pixels(monkeypatch: pytest.MonkeyPatch)
 def test_every_kernel_is_in_a_plan() -> None:
     """Of the table or the classifier, so each has run here or in test_files_native.py, but for those that measure."""
     missing = {name for name in wgsl.kernel_names() if not name.startswith(("gemm_matrix", "ceiling"))}
-    classifier = read_pte((Path(__file__).parents[2] / "web" / "models" / "classifier.pte").read_bytes(), "classifier")
-    graphs = [check_method(classifier.methods["forward"], "classifier")]
+    classifier = read_program((Path(__file__).parents[2] / "web" / "models" / "classifier.pte").read_bytes(), "it")
+    graphs = [required(lower(classifier.methods["forward"], "it"))]
     rows = filter(None, chain.from_iterable(zip_longest(*TABLE.values())))
     for graph in chain(graphs, map(graph_of, rows)):
         if not missing:
             break
-        for limits in (Limits(software=True), Limits()):
-            plan = plan_program({"forward": rewrite(graph)}, limits).plans["forward"]
+        for target in (Target(kind=SOFTWARE), Target()):
+            plan = plan_program({"forward": rewrite(graph)}, target).plans["forward"]
             missing -= {step.kernel for step in plan.steps}
     assert not missing
 
@@ -89,7 +91,6 @@ def test_every_kernel_is_in_a_plan() -> None:
 def graph_of(case: Case) -> Graph:
     """What `webq8.ops` plans of a case; all results of an op with several are outputs."""
     results = getattr(ops, case.op)(*case.args())
-    graph = ops._Graph()
-    outputs = tuple(graph.visit(y) for y in (results if isinstance(results, tuple) else (results,)))
-    method = Method("forward", Graph(tuple(graph.values), tuple(graph.calls), tuple(graph.inputs), outputs))
-    return check_method(method, case.id)
+    recording = ops._Recording()
+    outputs = tuple(recording.visit(y) for y in (results if isinstance(results, tuple) else (results,)))
+    return required(recording.graph(*outputs))

@@ -2,7 +2,7 @@
 
 This layer knows no graph, no op and no kernel: what runs is a plan that is complete (`ir.ProgramPlan`). It allocates
 no tensors, since a plan says where each lies; it schedules nothing, since a plan's steps run in their order; and it
-chooses nothing by what a device is, since the planner has done that by the device's `limits`. Fetching files, reading
+chooses nothing by what a device is, since the planner has done that by the device's `target`. Fetching files, reading
 values of JavaScript, and other doors of a page are no part of it: they are `backends.browser.page`.
 
 Coroutines of a backend wait only where its device makes them wait: on the desktop they end without an event loop.
@@ -12,48 +12,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from webq8.ir import Limits, ProgramPlan
+from webq8.ir.plan import ProgramPlan
 from webq8.stages import Steps
+from webq8.target import Adapter, Target
 
-__all__ = ["Adapter", "Backend", "Device", "Loaded", "OnShader", "Output", "Run"]
+__all__ = ["Backend", "Device", "Loaded", "OnShader", "Output", "Run"]
 
 T = TypeVar("T")
 OnShader = Callable[[int, int], None]  # (shaders that are compiled, all of them)
-_SOFTWARE = ("swiftshader", "llvmpipe", "lavapipe", "softpipe", "microsoft basic render")  # where no flag says so
-
-
-@dataclass(frozen=True)
-class Adapter:
-    """What a driver tells of a GPU; `str()` is its name. `software` tells that the CPU emulates it, `int8_matrix` that
-    it has the int8 subgroup matrices that wgsl/gemm_matrix*.wgsl are written for."""
-
-    vendor: str = ""
-    architecture: str = ""
-    device: str = ""
-    description: str = ""
-    software: bool = False
-    int8_matrix: bool = False
-
-    @classmethod
-    def described(
-        cls, names: tuple[str, str, str, str], *, fallback: bool = False, int8_matrix: bool = False
-    ) -> "Adapter":
-        """An adapter of these names, which computes on the CPU if its driver calls it a `fallback`, or by name."""
-        told = " ".join(names).lower()
-        software = fallback or any(name in told for name in _SOFTWARE)
-        return cls(*names, software=software, int8_matrix=int8_matrix)
-
-    def __str__(self) -> str:
-        parts = dict.fromkeys(p for p in (self.vendor, self.architecture, self.description) if p)
-        return " ".join(parts) or "unnamed GPU"
 
 
 class Device(Protocol):
     """A GPU that programs are loaded on. It compiles a kernel once, however many programs have it."""
 
     adapter: Adapter
-    limits: Limits
-    packed_dot: bool
+    target: Target
 
     @property
     def lost(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from webq8.backends.base import Device, OnShader, Output
 from webq8.dtypes import round_up
 from webq8.errors import ClosedError, DeviceError, DeviceLost
-from webq8.ir import Plan, ProgramPlan, Step
+from webq8.ir.plan import Plan, ProgramPlan, Step
 
 __all__ = ["Gpu", "GpuProgram", "GpuTensor", "Replay", "Usage", "Variant"]
 

@@ -6,9 +6,9 @@ It runs on Vulkan, Metal and DirectX 12; where there is no GPU, on Mesa's lavapi
 import os
 from typing import Any
 
-from webq8.backends.base import Adapter
 from webq8.backends.wgpu_device import LIMITS, Counts, WgpuBackend, WgpuDevice
 from webq8.errors import NoAdapter
+from webq8.target import Adapter
 
 __all__ = ["backend"]
 
@@ -52,8 +52,8 @@ def _one_line(error: Exception) -> str:
 
 def _adapter_of(info: Any) -> Adapter:
     """The adapter that a GPUAdapterInfo of wgpu describes."""
-    names = info["vendor"], info["architecture"], info["device"], info["description"]
-    return Adapter.described(names, fallback=info["adapter_type"] == "CPU")
+    names = {name: info[name] for name in ("vendor", "architecture", "device", "description")}
+    return Adapter(**names, fallback=info["adapter_type"] == "CPU")
 
 
 backend = WgpuBackend(_request)

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from webq8.backends.base import Adapter
 from webq8.backends.wgpu_device import LIMITS, Counts, WgpuBackend, WgpuDevice
-from webq8.ir import Limits
+from webq8.target import Adapter, Target
 
 __all__ = ["Null", "Refused", "backend"]
 
@@ -29,7 +28,7 @@ class Null:
     features = frozenset({"timestamp-query"})
 
     def __init__(self) -> None:
-        self.limits = {theirs: getattr(Limits(), ours) for ours, theirs in LIMITS.items()}
+        self.limits = {theirs: getattr(Target(), ours) for ours, theirs in LIMITS.items()}
         self.queue = self
         self.made: Counter[str] = Counter()
         self.alive: Counter[str] = Counter()

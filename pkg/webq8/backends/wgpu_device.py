@@ -13,12 +13,13 @@ from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any, TypeVar
 
-from webq8.backends.base import Adapter, OnShader
+from webq8.backends.base import OnShader
 from webq8.backends.gpu_program import GpuProgram, Usage, Variant
 from webq8.errors import DeviceError, DeviceLost, ShaderError, Webq8Error
-from webq8.ir import Limits, Plan, ProgramPlan
+from webq8.ir.plan import Plan, ProgramPlan
 from webq8.kernels import wgsl
 from webq8.stages import Done, Steps, drive, finish
+from webq8.target import PACKED_DOT, Adapter, target_of
 
 __all__ = ["LIMITS", "Counts", "WgpuBackend", "WgpuDevice"]
 
@@ -87,23 +88,23 @@ class WgpuDevice:
     def __init__(self, raw: Any, adapter: Adapter, counts: Counts, errors: tuple[type[Exception], ...]) -> None:
         self.raw, self.adapter, self.counts = raw, adapter, counts
         self.features = frozenset(raw.features)
-        self.limits = Limits(**{ours: raw.limits[theirs] for ours, theirs in LIMITS.items()}, software=adapter.software)
         self.lost = ""
         self._errors = errors
         self._modules: dict[str, Future[Any]] = {}
         self._layouts: dict[tuple[str, tuple[str, ...]], Any] = {}
         self._pipelines: dict[tuple[Any, ...], Future[Any]] = {}
         self._compilers = ThreadPoolExecutor(os.cpu_count(), "webq8-compile")
-        self.packed_dot = not adapter.software and self._has_packed_dot()
+        limits = {ours: raw.limits[theirs] for ours, theirs in LIMITS.items()}
+        self.target = target_of(adapter, limits, self.features, self._language())
 
-    def _has_packed_dot(self) -> bool:
-        """wgpu does not tell the features of its WGSL; a module tells."""
+    def _language(self) -> tuple[str, ...]:
+        """Extensions of WGSL. wgpu does not tell them; a module tells."""
         try:
             with self.failing():
                 self.raw.create_shader_module(code="fn dot(x: u32) -> i32 { return dot4I8Packed(x, x); }")
         except DeviceError:
-            return False
-        return True
+            return ()
+        return (PACKED_DOT,)
 
     @contextmanager
     def failing(self, what: str = "", error: type[DeviceError] = DeviceError) -> Iterator[None]:
@@ -138,7 +139,7 @@ class WgpuDevice:
 
     def pipeline(self, variant: Variant) -> "Future[Any]":
         name, constants, writable = variant
-        source = wgsl.module_source(name, self.packed_dot, writable)
+        source = wgsl.module_source(name, self.target.packed_dot, writable)
 
         def begin() -> Future[Any]:
             with self.failing():

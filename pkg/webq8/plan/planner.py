@@ -1,159 +1,43 @@
-"""Graph to plan: layouts, lifetimes, buffers, grids and limits. Pure Python, no GPU."""
+"""Graph to plan: layouts, lifetimes, buffers, grids and limits. Pure Python, no device."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
 from webq8.budget import Budget
-from webq8.dtypes import ITEMSIZE, cdiv, numel, round_up
-from webq8.errors import FormatError, LimitError, Problem, raise_problems
-from webq8.handlers import REGISTRY
-from webq8.handlers.quant import relayout
-from webq8.handlers.registry import Arg, BadArg, Given, Op, TensorArg, TensorList, arguments, bind, got
-from webq8.ir import (
-    Alias,
-    Call,
-    Const,
-    Dispatch,
-    Graph,
-    Limits,
-    ListRef,
-    Method,
-    Plan,
-    ProgramPlan,
-    Slot,
-    Step,
-    Tensor,
-)
-from webq8.kernels import wgsl
+from webq8.dtypes import cdiv, round_up
+from webq8.errors import LimitError, Problem, raise_problems
+from webq8.ir.graph import Graph, Node
+from webq8.ir.ops.move import Bitcast
+from webq8.ir.plan import Alias, Const, Dispatch, Plan, ProgramPlan, Slot, Step
+from webq8.ir.types import BadArg, Tensor
+from webq8.kernels import KERNELS, Call, Operand, wgsl
+from webq8.kernels.layouts import relayout
 from webq8.plan.layout import LayoutName, default_layout, layout, nbytes
 from webq8.plan.memory import ALIGNMENT, Span, largest_sum, share
 from webq8.plan.submits import submit_ends
-from webq8.rewrite import average_on_int8, drop_dead_calls, reads, writes
 from webq8.stages import Stage, Steps
+from webq8.target import Target
 
-__all__ = ["check_method", "fold_grid", "plan_program"]
+__all__ = ["check_limit", "fold_grid", "plan_program"]
 
 _ARENA = 2**27  # bytes of a buffer of constants, where several share one: an H200 reads larger ones at half the rate
-_MOST_IN_MEMORY = 2**29  # bytes of a tensor in a page's or a process' own memory
-_LOOK = 16  # looking at a byte of a constant takes as long as packing so many
 _MOST_LIVE = 2**36  # bytes of tensors at one time; no GPU has more
-
-
-def check_method(method: Method, what: str, budget: Budget | None = None) -> Graph:
-    """A method's graph, whose every call is as its op declares, ready to be rewritten; raises one error that lists
-    everything that cannot be run."""
-    graph, problems = find_problems(method, budget or Budget(None, what))
-    raise_problems(what, problems)
-    return graph
-
-
-@Stage
-def find_problems(method: Method, budget: Budget) -> Steps[tuple[Graph, list[Problem]]]:
-    """A method's graph, and everything that keeps it from running: what its reader, the registry and the flow of data
-    say. Calls that fold have folded: what they compute may have to be a constant for those that follow."""
-    values, calls, problems = list(method.graph.values), list[Call](), list(method.problems)
-    if whole := [p for p in problems if not p.node]:
-        return method.graph, list(dict.fromkeys(whole))
-    for call in method.graph.calls:
-        yield
-        spec = REGISTRY.get(call.op)
-        if spec is None:
-            problems.append(Problem(call.node, call.op, "no such op in webq8"))
-            continue
-        given = arguments(values, call.args)
-        budget.call(*_weight(spec, given))
-        args, found = bind(spec, given, call.node)
-        problems += found
-        if args and spec.fold and _can_fold(given):
-            budget.keep(numel(args.out.shape) * ITEMSIZE[args.out.tensor.dtype])
-            values[call.args[-1]] = spec.fold(args)
-        else:
-            calls.append(call)
-    graph = method.graph._replace(values=tuple(values), calls=tuple(calls))
-    # calls left out above would only make this complain about what they should have computed
-    problems = problems or _data_flow_problems(graph)
-    return (graph if problems else drop_dead_calls((yield from average_on_int8(graph)))), problems
-
-
-def _weight(spec: Op, given: Sequence[Given]) -> tuple[int, int]:
-    """Bytes of constants and items of lists that a call is checked with."""
-    items = sum(len(value) for _, value in given if isinstance(value, tuple | str))
-    constants = sum(len(t.data) for t in _read_tensors(given) if t.data is not None)
-    for arg, (_, value) in zip(spec.args.values(), given, strict=False):
-        if isinstance(arg, TensorArg) and arg.values != "any" and isinstance(value, Tensor) and value.data is not None:
-            constants += _LOOK * len(value.data)
-    return constants, items
-
-
-def _read_tensors(given: Sequence[Given]) -> Iterator[Tensor]:
-    """The tensors among the arguments of a call, but for its output."""
-    for _, value in given[:-1]:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (v for pair in value if isinstance(pair, tuple) for v in pair[1:] if isinstance(v, Tensor))
-
-
-def _can_fold(given: Sequence[Given]) -> bool:
-    """Whether a call reads constants only, and its output is none yet."""
-    out = given[-1][1]
-    return isinstance(out, Tensor) and out.data is None and all(t.data is not None for t in _read_tensors(given))
-
-
-def _data_flow_problems(graph: Graph) -> list[Problem]:
-    problems = list(_input_problems(graph))
-    known = {-1, *graph.inputs}  # −1 stands for None in lists
-    known |= {i for i, v in enumerate(graph.values) if not isinstance(v, Tensor) or v.data is not None}
-    for call in graph.calls:
-        for i in reads(graph, call) - known:
-            problems.append(Problem(call.node, call.op, f"reads value {i} before it is computed", FormatError))
-        for i in writes(graph, call) & known:
-            problems.append(Problem(call.node, call.op, f"writes value {i} a second time", FormatError))
-        known |= writes(graph, call)
-    for i in graph.outputs:
-        if i not in known:
-            problems.append(Problem("outputs", "", f"value {i} is a tensor that no call computes", FormatError))
-        elif isinstance(graph.values[i], ListRef):
-            problems.append(Problem("outputs", "", f"value {i} is a list, which is not supported"))
-    return problems
-
-
-def _input_problems(graph: Graph) -> Iterator[Problem]:
-    """A caller's data is written to one place, and over no constant."""
-    seen = set[int]()
-    for n, i in enumerate(graph.inputs):
-        value = graph.values[i]
-        if not isinstance(value, Tensor):
-            yield Problem(f"input {n}", "", f"{got(value)} is no tensor, and the file holds no value for it")
-        elif value.data is not None:
-            yield Problem(f"input {n}", "", f"value {i} is a constant as well", FormatError)
-        elif i in seen:
-            yield Problem(f"input {n}", "", f"value {i} is an earlier input as well", FormatError)
-        seen.add(i)
-
-
-def check_memory(graph: Graph, what: str) -> None:
-    """Refuses tensors that are too large for the reference, which has no device's limits to keep."""
-    for t in graph.values:
-        if isinstance(t, Tensor):
-            size = numel(t.shape) * ITEMSIZE[t.dtype]
-            check_limit(size, _MOST_IN_MEMORY, f"{what}: a tensor {t.dtype} {list(t.shape)}", 'device="cpu"')
 
 
 @Stage
 def plan_program(
-    graphs: Mapping[str, Graph], limits: Limits, what: str = "program", budget: Budget | None = None
+    graphs: Mapping[str, Graph], target: Target, what: str = "program", budget: Budget | None = None
 ) -> Steps[ProgramPlan]:
     """Plans the graphs of a program's methods, which `check_method` has passed, after rewriting.
 
     Raises LimitError where a buffer, a binding or a grid would exceed the device's limits.
     """
-    constants = _Constants(limits, what, budget or Budget(None, what))
+    constants = _Constants(target, what, budget or Budget(None, what))
     plans = {}
     for name, graph in graphs.items():
-        plans[name] = yield from _Planner(graph, limits, constants, what).plan()
+        plans[name] = yield from _Planner(graph, target, constants, what).plan()
     return ProgramPlan(plans, constants.buffers(), tuple(name for _, name in constants.largest))
 
 
@@ -168,49 +52,49 @@ def fold_grid(workgroups: int, limit: int) -> tuple[int, int, int]:
 
 
 class _Planner:
-    def __init__(self, graph: Graph, limits: Limits, constants: "_Constants", what: str) -> None:
-        self.graph, self.limits, self.constants, self.what = graph, limits, constants, what
-        self.tensors: dict[int, Tensor] = {i: v for i, v in enumerate(graph.values) if isinstance(v, Tensor)}
+    def __init__(self, graph: Graph, target: Target, constants: "_Constants", what: str) -> None:
+        self.graph, self.target, self.constants, self.what = graph, target, constants, what
+        self.tensors: dict[int, Tensor] = dict(enumerate(graph.tensors))
         self.layouts: dict[int, LayoutName] = {}
-        self.unused = count(len(graph.values))  # ids
+        self.unused = count(len(graph.tensors))  # ids
         self.converted: dict[tuple[int, LayoutName], int] = {}
         self.dispatches: list[Dispatch] = []
         self.roots: dict[int, int] = {}  # aliases
+        # tensors that are others with another quantization: the same memory in the same layout
+        self.originals: dict[int, int] = {}
+        for node in graph.nodes:
+            if isinstance(node.op, Bitcast):
+                self.originals[node.outputs[0]] = self._original(node.op.x)
 
     def plan(self) -> Steps[Plan]:
-        calls = [(c, REGISTRY[c.op]) for c in self.graph.calls]
-        self._choose_layouts(calls)
+        nodes = [node for node in self.graph.nodes if not isinstance(node.op, Bitcast)]
+        self._choose_layouts(nodes)
         inputs = [self._plain_input(i) for i in self.graph.inputs]
-        for call, spec in calls:
-            self._call(call, spec)
+        for node in nodes:
+            self._node(node)
             yield
-        outputs = [self._as(i, "plain", "outputs") for i in self.graph.outputs if i in self.tensors]
+        outputs = [self._as(self._original(i), "plain", "outputs") for i in self.graph.results]
         return (yield from _Allocator(self, inputs, outputs).plan())
 
-    def _choose_layouts(self, calls: Sequence[tuple[Call, Op]]) -> None:
+    def _original(self, i: int) -> int:
+        return self.originals.get(i, i)
+
+    def _choose_layouts(self, nodes: Sequence[Node]) -> None:
         """A tensor lives in the layout that its producer writes, else the one its first reader wants."""
-        demands = [[*self._demands(call, spec)] for call, spec in calls]
-        for wanted in reversed(demands):
-            self.layouts |= dict(wanted)
-        for (call, _), wanted in zip(calls, demands, strict=True):
-            written = writes(self.graph, call)
-            self.layouts |= {i: name for i, name in wanted if i in written}
-        for i, t in self.tensors.items():
+        wanted = [self._wanted(node) for node in nodes]
+        for node, name in zip(reversed(nodes), reversed(wanted), strict=True):
+            if name:
+                self.layouts |= dict.fromkeys(map(self._original, node.op.reads(bound=True)), name)
+        for node, name in zip(nodes, wanted, strict=True):
+            if name:
+                self.layouts |= dict.fromkeys(node.outputs, name)
+        for i, t in enumerate(self.graph.tensors):
             self.layouts.setdefault(i, default_layout(t.shape, t.dtype))
 
-    def _demands(self, call: Call, spec: Op) -> Iterator[tuple[int, LayoutName]]:
-        """(id, layout) of every int8 tensor that a call wants in a layout of its own."""
-
-        def demands(i: int, arg: Arg) -> Iterator[tuple[int, LayoutName]]:
-            value = self.graph.values[i] if i >= 0 else None
-            if isinstance(arg, TensorList) and isinstance(value, ListRef):
-                for j, element in zip(value.ids, arg.of(len(value.ids)), strict=True):
-                    yield from demands(j, element)
-            elif isinstance(arg, TensorArg) and arg.layout and not arg.const and isinstance(value, Tensor):
-                yield i, arg.layout
-
-        for i, arg in zip(call.args, spec.args.values(), strict=True):
-            yield from demands(i, arg)
+    def _wanted(self, node: Node) -> LayoutName | None:
+        """The layout that a node wants its int8 tensors in, where it is not all the same to it."""
+        rule, tensors = KERNELS[type(node.op)].layout, self.graph.tensors
+        return rule(node.op, [tensors[i] for i in node.op.reads()], [tensors[i] for i in node.outputs])
 
     def _new(self, tensor: Tensor, name: LayoutName) -> int:
         i = next(self.unused)
@@ -242,25 +126,24 @@ class _Planner:
         self._add(relayout(new, layout(t.shape, "plain"), i, layout(t.shape, name)), "inputs")
         return new
 
-    def _call(self, call: Call, spec: Op) -> None:
-        ids = {i: self._as(i, name, call.node) for i, name in self._demands(call, spec)}
-        values: list[Given] = []
-        for i, value in arguments(self.graph.values, call.args):
-            if isinstance(value, tuple) and value and isinstance(value[0], tuple):
-                values.append((i, tuple((ids.get(j, j), v) for j, v in value)))
-            else:
-                values.append((ids.get(i, i), value))
-        args, problems = bind(spec, values, call.node, self.layouts, clamp=call.clamp, limits=self.limits)
-        raise_problems(self.what, problems)
-        assert args is not None
+    def _node(self, node: Node) -> None:
+        op, wanted, tensors = node.op, self._wanted(node), self.graph.tensors
+        bound = {*node.op.reads(bound=True)}
+        operands = {}
+        for ref in op.reads():
+            i = self._original(ref)
+            if wanted and ref in bound:
+                i = self._as(i, wanted, node.where)
+            operands[ref] = Operand(i, tensors[ref], self.layouts[i])
+        outs = [Operand(i, tensors[i], self.layouts[i]) for i in node.outputs]
         try:
-            for made in spec.handler(args):
+            for made in KERNELS[type(op)].dispatches(op, Call(operands, outs, self.target)):
                 if isinstance(made, Alias):
                     self.roots[made.target] = self.root(made.source)
                 else:
-                    self._add(made, call.node)
+                    self._add(made, node.where)
         except BadArg as e:
-            raise_problems(self.what, [Problem(call.node, call.op, str(e), e.kind)])
+            raise_problems(self.what, [Problem(node.where, type(op).__name__, str(e), e.kind)])
 
     def _add(self, dispatch: Dispatch, node: str) -> None:
         self.constants.budget.dispatch()
@@ -277,8 +160,8 @@ class _Planner:
 class _Constants:
     """Constant bytes of all methods, equal ones kept once, in few read-only buffers."""
 
-    def __init__(self, limits: Limits, what: str, budget: Budget) -> None:
-        self.limits, self.what, self.budget = limits, what, budget
+    def __init__(self, target: Target, what: str, budget: Budget) -> None:
+        self.target, self.what, self.budget = target, what, budget
         self.arenas: list[bytearray] = []
         self.largest: list[tuple[int, str]] = []  # constant of each arena: its size, and what it is
         self.known: dict[int, list[Slot]] = {}  # by hash of what lies there
@@ -295,10 +178,10 @@ class _Constants:
             if self._holds(slot, data):
                 return slot
         size = round_up(max(len(data), 16), 16)
-        check_limit(size, self.limits.max_storage_buffer_binding_size, f"{self.what}: {name}")
-        taken = min(round_up(size, ALIGNMENT), self.limits.max_buffer_size)
+        check_limit(size, self.target.max_storage_buffer_binding_size, f"{self.what}: {name}")
+        taken = min(round_up(size, ALIGNMENT), self.target.max_buffer_size)
         self.budget.keep(taken)
-        if not self.arenas or len(self.arenas[-1]) + taken > min(_ARENA, self.limits.max_buffer_size):
+        if not self.arenas or len(self.arenas[-1]) + taken > min(_ARENA, self.target.max_buffer_size):
             self.arenas.append(bytearray())
             self.largest.append((0, ""))
         arena = self.arenas[-1]
@@ -355,7 +238,7 @@ class _Allocator:
             tuple(buffers),
             tuple(largest),
             steps,
-            submit_ends(steps, self.p.limits.software),
+            submit_ends(steps, self.p.target.kind.speed),
             tuple(self._slot(i, "inputs") for i in self.inputs),
             tuple(self._slot(i, "outputs") for i in self.outputs),
             sum(buffers),
@@ -385,7 +268,7 @@ class _Allocator:
             raise KeyError(
                 f"{d.kernel}.wgsl: bindings {sorted(names ^ d.bind.keys())} or overrides {d.constants} differ"
             )
-        workgroups, most = cdiv(d.threads, k.workgroup_size), self.p.limits.max_compute_workgroups_per_dimension
+        workgroups, most = cdiv(d.threads, k.workgroup_size), self.p.target.max_compute_workgroups_per_dimension
         try:
             params, grid = wgsl.pack_params(k, d.params), fold_grid(workgroups, most)
         except LimitError as e:
@@ -395,7 +278,7 @@ class _Allocator:
         written = {slot_of[name].buffer for name in k.written}
         writable = tuple(name for name, s in slot_of.items() if name not in k.written and s.buffer in written)
         nbytes = sum(slot_of[name].size for name in names)
-        constants = tuple(sorted(d.constants.items()))
+        constants = tuple(sorted(wgsl.override_values(k, d.constants).items()))
         return Step(d.kernel, tuple(slots), constants, writable, grid, d.node, d.operations, nbytes)
 
     def _ref(self, ref: int | Const, node: str) -> Slot:
@@ -418,7 +301,7 @@ class _Allocator:
         return f"{node}: a tensor {t.dtype} {list(t.shape)}"
 
     def _size(self, i: int, node: str) -> int:
-        t, limits = self.p.tensors[i], self.p.limits
+        t, limits = self.p.tensors[i], self.p.target
         size = round_up(max(nbytes(t.shape, t.dtype, self.p.layouts[i]), 16), 16)
         limit = min(limits.max_storage_buffer_binding_size, limits.max_buffer_size, 2**32 - 16)  # indices are u32
         check_limit(size, limit, f"{self.p.what}: {self._name(i, node)}")
@@ -449,7 +332,7 @@ class _Allocator:
         spans = {i: Span(self._size(i, nodes[step]), step, last[i]) for i, step in activations}
         live = largest_sum(spans.values())
         check_limit(live, _MOST_LIVE, f"{self.p.what}: all tensors of one moment together")
-        sizes, places = share(spans, apart, strictly_apart, self.p.limits.max_buffer_size)
+        sizes, places = share(spans, apart, strictly_apart, self.p.target.max_buffer_size)
         self.slots = {i: Slot(p.buffer, p.offset, spans[i].size) for i, p in places.items()}
         largest = {places[i].buffer: i for i in sorted(spans, key=lambda i: spans[i].size)}
         return sizes, [self._name(i, nodes[first[i]]) for _, i in sorted(largest.items())], live

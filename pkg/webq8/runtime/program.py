@@ -4,15 +4,17 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from typing import TYPE_CHECKING, Any
 
 from webq8.arrays import to_array
-from webq8.backends.base import Adapter, Loaded, Output, Run
+from webq8.backends.base import Loaded, Output, Run
 from webq8.backends.find import DeviceName
 from webq8.backends.gpu_program import GpuProgram, GpuTensor
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import ClosedError, InputError, Webq8Error
-from webq8.ir import Plan
+from webq8.ir.plan import Plan
+from webq8.ir.types import Tensor as Type
 from webq8.runtime.inputs import fit
 from webq8.runtime.specs import MethodSpec, TensorSpec, ValueSpec
 from webq8.runtime.tensor import Tensor
+from webq8.target import Adapter
 
 if TYPE_CHECKING:
     from webq8.runtime.profiling import Profile
@@ -33,7 +35,7 @@ class Program:
     def __init__(
         self,
         name: str,
-        methods: dict[str, MethodSpec],
+        methods: Mapping[str, MethodSpec],
         refused: Mapping[str, Webq8Error],
         plans: Mapping[str, Plan],
         loaded: Loaded,
@@ -195,4 +197,4 @@ def _array(spec: TensorSpec, output: Output) -> Any:
 
 
 def _tensor(spec: TensorSpec, output: Output) -> Tensor:
-    return Tensor.computed(spec.shape, spec.dtype, output)
+    return Tensor.computed(Type(spec.shape, spec.dtype), output)

@@ -8,6 +8,7 @@ from webq8.backends.find import DeviceName
 from webq8.backends.gpu_program import GpuTensor
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import InputError
+from webq8.ir.types import Tensor as Type
 
 __all__ = ["Computation", "Tensor"]
 
@@ -24,21 +25,22 @@ class Tensor:
     Its values never change. What stays on a device is freed by `close()`, or when the tensor is forgotten.
     """
 
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        dtype: str,
-        data: memoryview | None = None,
-        call: Computation | None = None,
-    ) -> None:
-        self.shape, self.dtype = shape, dtype
-        self._data, self._call = data, call
+    def __init__(self, kind: Type, data: memoryview | None = None, call: Computation | None = None) -> None:
+        self._type, self._data, self._call = kind, data, call
         self._resident: GpuTensor | None = None
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._type.shape
+
+    @property
+    def dtype(self) -> str:
+        return self._type.dtype
+
     @classmethod
-    def computed(cls, shape: tuple[int, ...], dtype: str, output: Output) -> "Tensor":
+    def computed(cls, kind: Type, output: Output) -> "Tensor":
         """A result of a run."""
-        tensor = cls(shape, dtype)
+        tensor = cls(kind)
         tensor._take(output)
         return tensor
 

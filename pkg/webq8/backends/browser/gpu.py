@@ -14,13 +14,14 @@ from typing import Any, TypeVar
 import js
 from pyodide.ffi import JsException, can_run_sync, run_sync
 
-from webq8.backends.base import Adapter, OnShader
+from webq8.backends.base import OnShader
 from webq8.backends.browser.bridge import memory, message, replay_js, text_of, to_object
 from webq8.backends.gpu_program import GpuProgram, Usage, Variant
 from webq8.errors import CannotBlock, DeviceError, DeviceLost, NoAdapter, ShaderError
-from webq8.ir import Limits, Plan, ProgramPlan, Slot
+from webq8.ir.plan import Plan, ProgramPlan, Slot
 from webq8.kernels import wgsl
 from webq8.stages import Steps
+from webq8.target import FEATURES, Adapter, target_of
 
 __all__ = ["Device", "block", "device", "live", "pace", "request_ahead"]
 
@@ -37,8 +38,6 @@ _HELP = (
     "check chrome://gpu, update the graphics driver, or run Chromium with --enable-unsafe-webgpu "
     "--use-webgpu-adapter=swiftshader to compute on the CPU"
 )
-_MATRIX = "chromium-experimental-subgroup-matrix"
-_FEATURES = ("timestamp-query", "subgroups", _MATRIX)  # asked for where the adapter has them
 
 T = TypeVar("T")
 
@@ -65,20 +64,14 @@ def live() -> dict[str, int]:
 
 def adapter_of(info: Any) -> Adapter:
     """The adapter that a GPUAdapterInfo describes."""
+    names = {name: str(getattr(info, name, "")) for name in ("vendor", "architecture", "device", "description")}
     sizes = {getattr(info, "subgroupMinSize", 0), getattr(info, "subgroupMaxSize", 0)}
-    shapes = [
+    matrices = [
         (c.componentType, c.resultComponentType, c.M, c.N, c.K)
         for c in getattr(info, "subgroupMatrixConfigs", None) or ()
     ]
-
-    def name(key: str) -> str:
-        return str(getattr(info, key, ""))
-
-    return Adapter.described(
-        (name("vendor"), name("architecture"), name("device"), name("description")),
-        fallback=bool(getattr(info, "isFallbackAdapter", False)),
-        int8_matrix=sizes == {32} and ("i8", "i32", 16, 16, 32) in shapes,
-    )
+    fallback = bool(getattr(info, "isFallbackAdapter", False))
+    return Adapter(**names, fallback=fallback, subgroup_sizes=frozenset(sizes), matrices=tuple(matrices))
 
 
 async def device() -> "Device":
@@ -120,7 +113,7 @@ async def _request() -> "Device":
     if not adapter:
         raise NoAdapter(f"the browser has WebGPU but gives no adapter: {_HELP}")
     required = {name: getattr(adapter.limits, name) for name in _LIMITS.values()}
-    features = [name for name in _FEATURES if adapter.features.has(name)]
+    features = [name for name in FEATURES if adapter.features.has(name)]
     wanted = to_object({"requiredLimits": required, "requiredFeatures": features})
     raw = await _answered(adapter.requestDevice, wanted, "a device", DeviceError)
     return Device(raw, adapter_of(getattr(adapter, "info", None)))
@@ -142,12 +135,9 @@ class Device:
     def __init__(self, raw: Any, adapter: Adapter) -> None:
         self.raw, self.adapter = raw, adapter
         limits = {ours: int(getattr(raw.limits, theirs)) for ours, theirs in _LIMITS.items()}
-        self.features = frozenset(name for name in _FEATURES if raw.features.has(name))
-        int8_matrix = adapter.int8_matrix and _MATRIX in self.features
-        self.limits = Limits(**limits, software=adapter.software, int8_matrix=int8_matrix)
-        language = getattr(js.navigator.gpu, "wgslLanguageFeatures", None)
-        has_packed_dot = language and language.has("packed_4x8_integer_dot_product")
-        self.packed_dot = bool(has_packed_dot) and not adapter.software
+        self.features = frozenset(name for name in FEATURES if raw.features.has(name))
+        language = getattr(js.navigator.gpu, "wgslLanguageFeatures", None) or ()
+        self.target = target_of(adapter, limits, self.features, frozenset(map(str, language)))
         self.state = replay_js.watch(raw)
         self._modules: dict[str, int] = {}  # what replay.js knows WGSL texts by
         self._pipelines: dict[tuple[Any, ...], asyncio.Future[Any]] = {}
@@ -184,7 +174,7 @@ class Device:
 
     def pipeline(self, variant: Variant) -> "asyncio.Future[Any]":
         name, constants, writable = variant
-        source = wgsl.module_source(name, self.packed_dot, writable)
+        source = wgsl.module_source(name, self.target.packed_dot, writable)
         key = (source, constants)
         future = self._pipelines.get(key)
         if future is None:
@@ -235,7 +225,7 @@ class Device:
         return replay_js.write(self.raw, memory, buffer, data)  # type: ignore[no-any-return]
 
     def read(self, buffer: Any, destination: bytearray) -> Awaitable[Any]:
-        return replay_js.read(self.raw, memory, self.limits.software, buffer, destination)  # type: ignore[no-any-return]
+        return replay_js.read(self.raw, memory, self.target.kind.nudged, buffer, destination)  # type: ignore[no-any-return]
 
     def bind_groups(self, plan: Plan, buffers: Sequence[Any]) -> Awaitable[Any]:
         names, groups = [], []
@@ -250,7 +240,7 @@ class Device:
         return replay_js.replay(
             self.raw,
             memory,
-            self.limits.software,
+            self.target.kind.nudged,
             to_object(pipelines),
             groups,
             to_object([n for s in plan.steps for n in s.grid]),

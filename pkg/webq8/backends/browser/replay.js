@@ -200,7 +200,7 @@ globalThis.webq8Replay ??= (() => {
   }
 
   // Copies a GPU buffer into `destination`, a Python buffer of as many bytes.
-  async function read(device, memory, software, buffer, destination) {
+  async function read(device, memory, nudged, buffer, destination) {
     const { buffers, done } = createBuffers(device, [[buffer.size, stagingUsage(), "a tensor to read"]]);
     try {
       const [staging] = buffers;
@@ -213,7 +213,7 @@ globalThis.webq8Replay ??= (() => {
       });
       mapped.catch(() => {}); // it is waited for second, so that a lack of memory is told as such
       await done;
-      await (software ? mapped : promptly(device, mapped));
+      await (nudged ? promptly(device, mapped) : mapped);
       readMapped(memory, staging, destination);
     } finally {
       buffers.forEach(destroyBuffer);
@@ -222,9 +222,9 @@ globalThis.webq8Replay ??= (() => {
 
   class Replay {
     // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.Plan; inputs and outputs:
-    // arrays of [buffer, offset, size]; memory: Python's; software: the CPU computes, and has better to do than to nudge
-    constructor(device, memory, software, pipelines, groups, grids, ends, inputs, outputs) {
-      Object.assign(this, { device, memory, software, pipelines, groups, grids, ends, inputs, outputs });
+    // arrays of [buffer, offset, size]; memory: Python's; nudged: whether the device is to be asked for finished work
+    constructor(device, memory, nudged, pipelines, groups, grids, ends, inputs, outputs) {
+      Object.assign(this, { device, memory, nudged, pipelines, groups, grids, ends, inputs, outputs });
       this.size = Math.max(16, outputs.reduce((sum, [, , size]) => sum + size, 0));
       this.idle = []; // staging buffers not in use, still mapped: overlapping runs each need one
       this.turn = Promise.resolve(); // the end of the last run that takes several submits
@@ -301,7 +301,7 @@ globalThis.webq8Replay ??= (() => {
           counts.submits += 1;
           return last ? staging?.mapAsync(GPUMapMode.READ) : device.queue.onSubmittedWorkDone();
         });
-        await (this.software ? done : promptly(device, done));
+        await (this.nudged ? promptly(device, done) : done);
       }
     }
 

@@ -1,38 +1,39 @@
-"""Every op in numpy, step by step in float32: the tests' oracle, and `device="cpu"`."""
+"""Every op in numpy, step by step in float32: `device="cpu"`. Importing it registers all of them."""
 
 from webq8.backends.reference import (
-    average,
-    conv_float,
+    conv,
+    create,
     elementwise,
     indexing,
-    int8,
+    linear,
     matmul,
+    move,
     norm,
     pool,
-    quant,
+    quantize,
     reduce,
+    resize,
     sample,
-    shape,
     sort,
-    upsample,
 )
-from webq8.backends.reference.core import fold_constants, run_graph
+from webq8.backends.reference.core import fold_constants, initial_states, run_graph
 
 __all__ = [
-    "average",
-    "conv_float",
+    "conv",
+    "create",
     "elementwise",
     "fold_constants",
     "indexing",
-    "int8",
+    "initial_states",
+    "linear",
     "matmul",
+    "move",
     "norm",
     "pool",
-    "quant",
+    "quantize",
     "reduce",
+    "resize",
     "run_graph",
     "sample",
-    "shape",
     "sort",
-    "upsample",
 ]

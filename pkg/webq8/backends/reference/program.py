@@ -8,7 +8,7 @@ from webq8.backends.base import Output
 from webq8.backends.reference.core import run_graph
 from webq8.dtypes import as_buffer
 from webq8.errors import LimitError
-from webq8.ir import Graph, Tensor
+from webq8.ir.graph import Graph
 
 __all__ = ["ReferenceProgram"]
 
@@ -31,7 +31,7 @@ class ReferenceProgram:
 
     async def finish(self, run: _Run) -> list[Output]:
         graph = self._graphs[run.method]
-        specs = [t for t in (graph.values[i] for i in graph.inputs) if isinstance(t, Tensor)]
+        specs = [graph.tensors[ref] for ref in graph.inputs]
         arrays = [to_array(memoryview(b), t.shape, t.dtype) for b, t in zip(run.sources, specs, strict=True)]
         try:
             results = run_graph(graph, arrays)

@@ -12,8 +12,9 @@ from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import FormatError, Problem
 from webq8.formats.flatbuf import Table, root
+from webq8.formats.pte.model import EValue, ListRef
 from webq8.formats.pte.tensors import DYNAMIC, FLOAT16, checked_shape
-from webq8.ir import ListRef, Tensor, Value
+from webq8.ir.types import Tensor
 from webq8.stages import Steps
 
 __all__ = ["VkGraph", "read_vkgraph"]
@@ -24,9 +25,9 @@ _HEADER = struct.Struct("<4x4sHIIIQ")
 
 
 class VkGraph(NamedTuple):
-    """Value ids are those of this graph; `calls` are (node id, op, argument ids)."""
+    """EValue ids are those of this graph; `calls` are (node id, op, argument ids)."""
 
-    values: tuple[Value, ...]
+    values: tuple[EValue, ...]
     calls: tuple[tuple[int, str, tuple[int, ...]], ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -48,7 +49,7 @@ def read_vkgraph(blob: memoryview, what: str, named: Callable[[str], memoryview]
 
     constants = [_constant(c, raw, f"{what}, constant {i}", named) for i, c in enumerate(graph.tables(5, what))]
     problems: list[Problem] = []
-    values: list[Value] = []
+    values: list[EValue] = []
     tables = graph.tables(2, f"{what}, value")
     for i, table in enumerate(tables):
         values.append(_value(table, what, f"value {i}", len(tables), constants, problems))
@@ -82,7 +83,7 @@ def _constant(table: Table, raw: memoryview, what: str, named: Callable[[str], m
 
 def _value(
     table: Table, graph: str, node: str, count: int, constants: list[memoryview], problems: list[Problem]
-) -> Value:
+) -> EValue:
     what = f"{graph}, {node}"
     kind, inner = table.union(0, what)
     if kind in (0, 1):

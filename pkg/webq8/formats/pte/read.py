@@ -13,12 +13,13 @@ from webq8.dtypes import ITEMSIZE, numel, row_major
 from webq8.errors import FormatError, Problem, shown
 from webq8.formats.flatbuf import Table, root
 from webq8.formats.pte.delegate import read_vkgraph
+from webq8.formats.pte.model import EValue, ListRef, OperatorCall, PteMethod, PteProgram, PteState
 from webq8.formats.pte.tensors import DYNAMIC, FLOAT16, checked_shape
 from webq8.formats.sniff import other_backend, what_it_is
-from webq8.ir import Call, Graph, ListRef, Method, Program, Tensor, Value
+from webq8.ir.types import Tensor
 from webq8.stages import Stage, Steps
 
-__all__ = ["read_pte"]
+__all__ = ["read_program"]
 
 _DTYPES = {
     0: "uint8",
@@ -37,7 +38,7 @@ _LISTED = 4  # bytes of an id in a list, read again with every call that has the
 
 
 @Stage
-def read_pte(data: bytes | bytearray | memoryview, name: str = "program") -> Steps[Program]:
+def read_program(data: bytes | bytearray | memoryview, name: str = "program") -> Steps[PteProgram]:
     """Reads a whole file. `name` stands for it in messages.
 
     Raises FormatError where the file is damaged. What is sound but not supported is listed in each method's `problems`.
@@ -52,7 +53,7 @@ class _Reader:
     name: str
     budget: Budget
 
-    def program(self) -> Steps[Program]:
+    def program(self) -> Steps[PteProgram]:
         if bytes(self.data[4:8]) != b"ET12":
             raise FormatError(f"{self.name}: {what_it_is(self.data)}")
         end, base = len(self.data), len(self.data)
@@ -86,7 +87,7 @@ class _Reader:
             if method.name in methods:
                 raise FormatError(f"{self.name}: two methods have the name {shown(method.name)}")
             methods[method.name] = method
-        return Program(methods, len(self.data))
+        return PteProgram(methods, len(self.data))
 
     def _segment(self, index: int, what: str) -> memoryview:
         if index >= len(self.segments):
@@ -147,14 +148,16 @@ class _MethodReader:
         self.file, self.plan = file, plan
         self.name = plan.string(0)
         self.what = f"{file.name}, method {shown(self.name)}"
-        self.values: list[Value] = []
-        self.calls: list[Call] = []
+        self.values: list[EValue] = []
+        self.calls: list[OperatorCall] = []
         self.problems: list[Problem] = []
         self.moved: dict[int, int] = {}  # value id -> the id it was moved from
         self.memory: dict[int, tuple[int, int]] = {}  # tensor -> where it was planned to lie: memory id and offset
         self.orders: dict[int, tuple[int, ...]] = {}  # tensor -> its dimensions of more than 1, the outermost first
         self.holder: dict[tuple[int, int], int] = {}  # memory id and offset -> the tensor written there last
         self.written: set[int] = set()
+        self.initial: dict[int, memoryview] = {}  # tensor that may change -> what it holds at first
+        self.states: dict[int, int] = {}  # tensor that keeps its value between runs -> what a run leaves in it
 
     @cached_property
     def _operators(self) -> list[str]:
@@ -166,7 +169,7 @@ class _MethodReader:
     def _delegates(self) -> list[Table]:
         return self.plan.tables(7, f"{self.what}, delegate")
 
-    def method(self) -> Steps[Method]:
+    def method(self) -> Steps[PteMethod]:
         tables = self.plan.tables(2, f"{self.what}, value")
         for i, table in enumerate(tables):
             self.values.append(self._value(table, f"value {i}", len(tables), i))
@@ -184,8 +187,12 @@ class _MethodReader:
         outputs = tuple(self._id(i, "outputs") for i in self.plan.vector(4, "i"))
         for i in outputs:
             self._read(i, "outputs")
-        graph = Graph(tuple(self.values), tuple(self.calls), inputs, outputs)
-        return Method(self.name, graph, tuple(self.problems))
+        for i, data in self.initial.items():
+            if i not in self.states and isinstance(tensor := self.values[i], Tensor):
+                self.values[i] = replace(tensor, data=data)
+        states = tuple(PteState(i, new, self.initial.get(i)) for i, new in self.states.items())
+        problems = tuple(self.problems)
+        return PteMethod(self.name, tuple(self.values), tuple(self.calls), inputs, outputs, problems, states)
 
     def _is_known(self, i: int) -> bool:
         """Whether an input is a number or text: it stands in the file as it was exported, and nothing else can be
@@ -197,7 +204,7 @@ class _MethodReader:
             raise FormatError(f"{self.what}: {what}: value {i} does not exist (there are {len(self.values)})")
         return self.moved.get(i, i)
 
-    def _value(self, table: Table, node: str, count: int, i: int) -> Value:
+    def _value(self, table: Table, node: str, count: int, i: int) -> EValue:
         kind, inner = table.union(0, f"{self.what}, {node}")
         if kind in (0, 1):
             return None
@@ -214,7 +221,7 @@ class _MethodReader:
                 place = inner.table(6, node)
                 if place is not None:
                     self.memory[i] = place.integer(0, "I"), place.integer(1, "I") | place.integer(2, "I") << 32
-                tensor = self._tensor(inner, node)
+                tensor = self._tensor(inner, node, i)
                 if tensor is not None:
                     self.orders[i] = tuple(d for d in inner.vector(3, "B") if tensor.shape[d] != 1)
                 return tensor
@@ -233,7 +240,7 @@ class _MethodReader:
                 return ListRef(ids)
         raise FormatError(f"{self.what}: {node}: unknown type {kind}")
 
-    def _resolve_list(self, value: Value) -> Value:
+    def _resolve_list(self, value: EValue) -> EValue:
         """Lists of ints are stored as ids of int values."""
         if not isinstance(value, _IntList):
             return value
@@ -243,7 +250,7 @@ class _MethodReader:
             self.problems.append(DYNAMIC)
         return ints
 
-    def _tensor(self, table: Table, node: str) -> Tensor | None:
+    def _tensor(self, table: Table, node: str, i: int) -> Tensor | None:
         code = table.integer(0, "b")
         if code not in _DTYPES:
             self.problems.append(Problem(node, "", f"data type {code} is not supported"))
@@ -259,11 +266,12 @@ class _MethodReader:
         constant = table.integer(5, "I")
         if not constant:
             return Tensor(shape, _DTYPES[code])
-        if table.table(6, node) is not None:
-            self.problems.append(Problem(node, "", "a tensor with an initial state that changes is not supported"))
-            return Tensor(shape, _DTYPES[code])
         data = self.file.constant(constant, numel(shape) * ITEMSIZE[_DTYPES[code]], node)
-        return Tensor(shape, _DTYPES[code], row_major(data, shape, order, _DTYPES[code]))
+        data = row_major(data, shape, order, _DTYPES[code])
+        if table.table(6, node) is not None:  # a place in memory: it is there to be written
+            self.initial[i] = data
+            return Tensor(shape, _DTYPES[code])
+        return Tensor(shape, _DTYPES[code], data)
 
     def _instruction(self, table: Table, node: str) -> Steps[None]:
         yield
@@ -290,7 +298,11 @@ class _MethodReader:
             raise FormatError(
                 f"{self.what}: {node}: operator {index} does not exist (there are {len(self._operators)})"
             )
-        args = tuple(self._id(i, node) for i in table.vector(1, "i"))
+        given = table.vector(1, "i")
+        args = tuple(self._id(i, node) for i in given)
+        if self._operators[index] == "aten::copy_" and len(args) == 4:
+            self._mutate(given[0], args, node)
+            return
         # the outputs come again as the returned value: one as itself, several as a list
         returned = self.values[args[-1]] if args else None
         if len(args) > 1 and args[-1] == args[-2]:
@@ -302,9 +314,25 @@ class _MethodReader:
         args = (*map(self._unmoved, args[:-1]), *args[-1:])
         for i in args[:-1]:
             self._read(i, node)
-        self.calls.append(Call(self._operators[index], args, node))
+        self.calls.append(OperatorCall(self._operators[index], args, node))
         for i in args[-1:]:
             self._write(i)
+
+    def _mutate(self, target: int, args: tuple[int, ...], node: str) -> None:
+        """A copy in place. From here on the file means the copy by the target; one that nothing has written before keeps
+        it for the next run."""
+        old, source, non_blocking, _ = args
+        for i in (old, source):
+            self._read(i, node)
+        if not isinstance(tensor := self.values[old], Tensor):
+            raise FormatError(f"{self.what}: {node}: {shown(tensor)} is no tensor to copy into")
+        new = len(self.values)
+        self.values.append(replace(tensor, data=None))
+        self.calls.append(OperatorCall("aten::copy.out", (old, source, non_blocking, new), node))
+        self._write(new)
+        if (old not in self.written and tensor.data is None) or target in self.states:
+            self.states[target] = new
+        self.moved[target] = new
 
     def _unmoved(self, i: int) -> int:
         """An argument, with what has been moved in a list looked up."""
@@ -388,11 +416,11 @@ class _MethodReader:
             if isinstance(value, ListRef):
                 self.values[base + i] = ListRef(tuple(ids[j] for j in value.ids))
         for node_id, op, call_args in graph.calls:
-            self.calls.append(Call(op, tuple(ids[i] for i in call_args), f"{where}, node {node_id}"))
+            self.calls.append(OperatorCall(op, tuple(ids[i] for i in call_args), f"{where}, node {node_id}"))
         for inner, outer in copies:
             self._carry(ids[inner], outer, f"{where}, value {inner}")
 
-    def _same(self, inner: Value, outer: int, node: str) -> bool:
+    def _same(self, inner: EValue, outer: int, node: str) -> bool:
         """Whether a value within a delegate is just what it is outside."""
         other = self.values[outer]
         if not isinstance(inner, Tensor) or not isinstance(other, Tensor):
@@ -413,9 +441,9 @@ class _MethodReader:
         if x.dtype != y.dtype:
             wide, source = source, len(self.values)
             self.values.append(Tensor(x.shape, y.dtype))
-            self.calls.append(Call("aten::_to_copy.out", (wide, self._none(), self._none(), source), node))
+            self.calls.append(OperatorCall("aten::_to_copy.out", (wide, self._none(), self._none(), source), node))
         self.values.append(y.shape)
-        self.calls.append(Call("aten.view_copy.default", (source, len(self.values) - 1, target), node))
+        self.calls.append(OperatorCall("aten.view_copy.default", (source, len(self.values) - 1, target), node))
 
     def _none(self) -> int:
         self.values.append(None)

@@ -1,0 +1,197 @@
+"""The arguments of a call against its overload's declaration: plain values by name, or everything that is wrong."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from webq8.budget import Budget
+from webq8.dtypes import cast
+from webq8.errors import Problem, Unsupported, plain
+from webq8.formats.pte.model import EValue
+from webq8.formats.pte.schema import IGNORED, Argument, Lowered, Overload, Scalar, TensorArg, TensorList, got
+from webq8.ir.builder import Builder
+from webq8.ir.ops.rules import MAX_RANK
+from webq8.ir.types import BadArg, Ref, Tensor, check_scale, usable_scale
+
+__all__ = ["Given", "Held", "lower_call"]
+
+_LONGEST_REASON = 400  # characters
+_LOOK = 16  # looking at a byte of a constant takes as long as packing so many
+
+
+class Held(NamedTuple):
+    """A tensor that a call is given."""
+
+    ref: Ref
+    tensor: Tensor
+
+
+Given = EValue | Held | tuple[Held | None, ...]
+
+
+def lower_call(overload: Overload, given: Sequence[Given], builder: Builder) -> tuple[Lowered | None, list[Problem]]:
+    """Adds the ops that a call means to a graph: their results, or what is wrong with the call."""
+    return _Binder(overload, builder).lower(given)
+
+
+class _Binder:
+    def __init__(self, overload: Overload, builder: Builder) -> None:
+        self.overload, self.builder = overload, builder
+        self.problems: list[Problem] = []
+        self.letters: dict[str, Any] = {}
+        self.origin: dict[str, str] = {}  # letter -> the argument that set it
+        self.bound: dict[str, Any] = {}
+        self.tensors: list[tuple[TensorArg, Argument]] = []
+
+    def lower(self, given: Sequence[Given]) -> tuple[Lowered | None, list[Problem]]:
+        args, lowered = self.overload.args, None
+        with _Noting(self):
+            if len(given) != len(args):
+                raise BadArg(f"{len(given)} arguments, {len(args)} expected")
+        if not self.problems:
+            _spend(self.builder.budget, self.overload, given)
+            for (name, arg), value in zip(args.items(), given, strict=True):
+                with _Noting(self, name):
+                    bound = self._argument(name, arg, value)
+                    if arg is not IGNORED:
+                        self.bound[name] = bound
+        if not self.problems:
+            for tensor_arg, argument in self.tensors:
+                with _Noting(self, argument.name):
+                    self._minimum(tensor_arg, argument.shape)
+                    self._contents(tensor_arg, argument.tensor)
+        if not self.problems:
+            with _Noting(self):
+                self._check_out()
+                lowered = self.overload.lower(self.builder, **self.bound)
+                self.builder.check_declared(lowered if isinstance(lowered, tuple) else (lowered,))
+        return (None if self.problems else lowered), self.problems
+
+    def _argument(self, name: str, arg: Any, value: Any) -> Any:
+        if isinstance(arg, Scalar):
+            if isinstance(value, Held):
+                value = value.tensor
+            return arg.convert(value)
+        if isinstance(arg, TensorArg):
+            return self._tensor(name, arg, value)
+        if value is None and arg.optional:
+            return None
+        if (
+            not isinstance(value, tuple)
+            or isinstance(value, Held)
+            or not all(v is None or isinstance(v, Held) for v in value)
+        ):
+            raise BadArg(f"expected a list of tensors, got {got(value)}")
+        return tuple(self._tensor(name, a, v) for a, v in zip(arg.of(len(value)), value, strict=True))
+
+    def _tensor(self, name: str, arg: TensorArg, value: Any) -> Argument | None:
+        if value is None and arg.optional:
+            return None
+        if not isinstance(value, Held):
+            raise BadArg(f"expected a tensor {arg.text()}, got {got(value)}")
+        tensor = value.tensor
+        expected = (arg.like and self._dtypes_like(arg.like)) or arg.dtypes
+        if tensor.dtype not in expected:
+            text = replace(arg, dtypes=expected).text()
+            raise BadArg(f"expected {text}, got {tensor.dtype} {list(tensor.shape)}", Unsupported)
+        if len(tensor.shape) > MAX_RANK:
+            raise BadArg(f"{len(tensor.shape)} dimensions; at most {MAX_RANK} are supported", Unsupported)
+        if arg.must_be_constant(tensor.dtype) and tensor.data is None:
+            raise BadArg(
+                "must be a constant" if arg.const else f"one of {tensor.dtype} must be a constant", Unsupported
+            )
+        argument = Argument(value.ref, tensor, name, self.builder.type(value.ref).data)
+        self.tensors.append((arg, argument))
+        self._unify(name, arg, tensor.shape)
+        return argument
+
+    def _dtypes_like(self, name: str) -> tuple[str, ...]:
+        like = self.bound.get(name)
+        first = next(iter(like), None) if isinstance(like, tuple) else like
+        dtype = first.dtype if isinstance(first, Argument) else first
+        return (dtype,) if dtype else ()
+
+    def _unify(self, name: str, arg: TensorArg, shape: tuple[int, ...]) -> None:
+        tokens = arg.tokens
+        if tokens == ("...",):  # any shape, the same as no other
+            return
+        if tokens and tokens[0][0] == "*":
+            lead = len(shape) - (len(tokens) - 1)
+            if lead < 0:
+                raise BadArg(f"shape {list(shape)} has too few dimensions for [{', '.join(tokens)}]")
+            self._set(tokens[0][1:], shape[:lead], name)
+            tokens, shape = tokens[1:], shape[lead:]
+        if len(tokens) != len(shape):
+            raise BadArg(f"shape {list(shape)} has {len(shape)} dimensions, [{', '.join(tokens)}] expected")
+        for token, size in zip(tokens, shape, strict=True):
+            if not token.endswith("+"):
+                self._set(token, size, name)
+
+    def _set(self, letter: str, size: Any, source: str) -> None:
+        known = self.letters.setdefault(letter, size)
+        if known != size:
+            size, known = (list(v) if isinstance(v, tuple) else v for v in (size, known))
+            raise BadArg(f"{letter} = {size} disagrees with {letter} = {known} of {self.origin[letter]}")
+        self.origin.setdefault(letter, source)
+
+    def _minimum(self, arg: TensorArg, shape: tuple[int, ...]) -> None:
+        for axis, letter in arg.minima:
+            if letter in self.letters and shape[axis] < self.letters[letter]:
+                raise BadArg(f"shape {list(shape)}: size {shape[axis]} is less than {letter} = {self.letters[letter]}")
+
+    def _contents(self, arg: TensorArg, tensor: Tensor) -> None:
+        if arg.values == "any" or tensor.data is None:
+            return
+        count = self.letters[arg.sizes.rstrip("+")]  # longer ones are padding
+        elements = cast(tensor.data[: 4 * count], tensor.dtype)
+        extremes = (min(elements), max(elements)) if elements and arg.values == "scales" else ()
+        if all(map(math.isfinite, elements)) and all(map(usable_scale, extremes)):
+            return
+        for i, v in enumerate(elements):
+            if arg.values == "scales":
+                check_scale(v, f"element {i}: ")
+            elif not math.isfinite(v):
+                raise BadArg(f"element {i} is {v}; constants must be finite")
+
+    def _check_out(self) -> None:
+        """Refuses results of dtypes that the overload does not give, whatever its arguments are."""
+        out, declared = self.overload.out, self.builder.declared
+        if not declared:
+            return
+        kinds = out.of(len(declared)) if isinstance(out, TensorList) else (out,)
+        for kind, tensor in zip(kinds, declared, strict=True):
+            if tensor.dtype not in kind.dtypes:
+                raise BadArg(f"out: expected {kind.text()}, got {tensor.dtype} {list(tensor.shape)}", Unsupported)
+            if len(tensor.shape) > MAX_RANK:
+                raise BadArg(f"out: {len(tensor.shape)} dimensions; at most {MAX_RANK} are supported", Unsupported)
+
+
+class _Noting:
+    """Within it, a BadArg becomes a problem of the call, or of one of its arguments."""
+
+    def __init__(self, binder: _Binder, name: str = "") -> None:
+        self.binder, self.name = binder, name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        if isinstance(error, BadArg):
+            reason = plain(f"{self.name}: {error}" if self.name else str(error), _LONGEST_REASON)
+            where, name = self.binder.builder.where, self.binder.overload.name
+            self.binder.problems.append(Problem(where, name, reason, error.kind))
+        return isinstance(error, BadArg)
+
+
+def _spend(budget: Budget, overload: Overload, given: Sequence[Given]) -> None:
+    """Takes what checking a call costs, bytes of constants and items of lists, from the budget."""
+    items = constants = 0
+    for arg, value in zip(overload.args.values(), given, strict=True):
+        if isinstance(value, tuple | str) and not isinstance(value, Held):
+            items += len(value)
+        for held in value if isinstance(value, tuple) and not isinstance(value, Held) else (value,):
+            if isinstance(held, Held) and held.tensor.data is not None:
+                looked_at = isinstance(arg, TensorArg) and arg.values != "any"
+                constants += (1 + _LOOK * looked_at) * len(held.tensor.data)
+    budget.call(constants, items)

@@ -1,0 +1,60 @@
+"""What a `.pte` file holds, as ExecuTorch has it: values by id, and calls of operators by name.
+
+Value ids are indices into `PteMethod.values`; a call's arguments are value ids in the order of the operator's schema,
+the result last.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from webq8.errors import Problem
+from webq8.ir.types import Tensor
+
+__all__ = ["EValue", "ListRef", "OperatorCall", "PteMethod", "PteProgram", "PteState"]
+
+
+@dataclass(frozen=True)
+class ListRef:
+    """A list of values, by id (tensor lists, as `cat` takes them)."""
+
+    ids: tuple[int, ...]
+
+
+EValue = Tensor | ListRef | int | float | bool | str | None | tuple[int, ...] | tuple[float, ...] | tuple[bool, ...]
+
+
+class OperatorCall(NamedTuple):
+    """`where` it stands in the file, for messages."""
+
+    name: str
+    args: tuple[int, ...]
+    where: str
+
+
+class PteState(NamedTuple):
+    """A tensor that keeps its value between runs, and the value that a run leaves in it. `initial`: what it holds before
+    the first run, little-endian; None for zeros."""
+
+    value: int
+    next: int
+    initial: memoryview | None
+
+
+class PteMethod(NamedTuple):
+    """`problems` lists what the reader could not carry over; a method that has some cannot run."""
+
+    name: str
+    values: tuple[EValue, ...]
+    calls: tuple[OperatorCall, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    problems: tuple[Problem, ...] = ()
+    states: tuple[PteState, ...] = ()
+
+
+class PteProgram(NamedTuple):
+    """`size`: bytes of the file that it was read from."""
+
+    methods: Mapping[str, PteMethod]
+    size: int

@@ -1,0 +1,56 @@
+"""A graph of ops over tensors, and what a program is made of.
+
+What has no field to hide or to make is a NamedTuple: those cost pages less to define and make than dataclasses.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from webq8.ir.ops.core import Op
+from webq8.ir.types import Ref, Tensor
+
+__all__ = ["Fixed", "Graph", "Node", "Program", "State"]
+
+
+class Node(NamedTuple):
+    """An op at its place in a graph. `where`: its place in the file, for messages."""
+
+    op: Op
+    outputs: tuple[Ref, ...]
+    where: str
+
+
+class Fixed(NamedTuple):
+    """A result that is no tensor: the file has it, and each run returns it."""
+
+    value: Any
+
+
+class State(NamedTuple):
+    """A value that is kept between runs: a run reads `value`, and leaves `next` in its place. `initial` is what the
+    first run reads; zeros, where there is no data."""
+
+    value: Ref
+    next: Ref
+    initial: Tensor
+
+
+class Graph(NamedTuple):
+    """Nodes in an order in which every tensor is computed before it is read. A tensor with `data` is a constant."""
+
+    tensors: tuple[Tensor, ...]
+    nodes: tuple[Node, ...]
+    inputs: tuple[Ref, ...]
+    outputs: tuple[Ref | Fixed, ...]
+    states: tuple[State, ...] = ()
+
+    @property
+    def results(self) -> tuple[Ref, ...]:
+        """The outputs that are tensors."""
+        return tuple(o for o in self.outputs if not isinstance(o, Fixed))
+
+
+class Program(NamedTuple):
+    """The graphs of a program's methods, by name."""
+
+    methods: Mapping[str, Graph]

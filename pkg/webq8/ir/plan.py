@@ -1,0 +1,91 @@
+"""What kernels make of ops, and what a backend runs: dispatches, and plans."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+__all__ = ["Alias", "Const", "Dispatch", "Param", "Plan", "ProgramPlan", "Slot", "Step"]
+
+
+@dataclass(frozen=True)
+class Const:
+    """Bytes that a kernel reads as they are, laid out by the handler that made them."""
+
+    data: bytes = field(repr=False)
+
+
+Param = int | float | tuple[int, ...] | tuple[float, ...] | Mapping[str, "Param"]
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One kernel launch. `bind` maps the kernel's WGSL variables to value ids or constants, `params` fills its struct
+    Params by name, `constants` its overrides, as numbers or by the names of
+    WGSL constants; `threads` is a flat count of invocations, folded into a grid later.
+    `operations` counts what products take, two for a multiply-add; 0 for kernels that mostly move data."""
+
+    kernel: str
+    bind: Mapping[str, "int | Const"]
+    params: Mapping[str, Param]
+    threads: int
+    constants: Mapping[str, int | float | bool | str] = field(default_factory=dict)
+    node: str = ""
+    operations: int = 0
+
+
+class Alias(NamedTuple):
+    """What a handler yields where its output's bytes are its input's: no kernel, the same memory."""
+
+    source: int
+    target: int
+
+
+class Slot(NamedTuple):
+    """A piece of a buffer that a step binds: `buffer` indexes `Plan.buffers`, or from −1 down the constants."""
+
+    buffer: int
+    offset: int
+    size: int
+
+
+class Step(NamedTuple):
+    """A dispatch with everything resolved but GPU objects; `slots` in the order of the kernel's bindings.
+
+    `writable` names bindings that the kernel only reads but that lie in a buffer it writes elsewhere: WebGPU binds a
+    buffer either to read or to write in one dispatch, so those are bound to write as well. `operations` is as in
+    Dispatch, `nbytes` the size of the tensors that the step reads and writes.
+    """
+
+    kernel: str
+    slots: tuple[Slot, ...]
+    constants: tuple[tuple[str, int | float | bool], ...]
+    writable: tuple[str, ...]
+    grid: tuple[int, int, int]
+    node: str
+    operations: int
+    nbytes: int
+
+
+class Plan(NamedTuple):
+    """All that a device needs to run a method: sizes of activation buffers, the steps, and where tensors go in and out
+    (row-major, whole words). `ends` are the numbers of steps after which a submit ends; the last is that of all.
+    `largest` tells of each buffer, for messages, what its largest tensor is and which node needs it."""
+
+    buffers: tuple[int, ...]
+    largest: tuple[str, ...]
+    steps: tuple[Step, ...]
+    ends: tuple[int, ...]
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    peak_bytes: int  # sum of `buffers`
+    live_bytes: int  # the largest sum of simultaneously live tensors
+    relayouts: int  # steps that only change a layout
+
+
+@dataclass(frozen=True)
+class ProgramPlan:
+    """The plans of a program's methods and the constants they share, in few buffers; `largest` is as in Plan."""
+
+    plans: Mapping[str, Plan]
+    constants: tuple[bytes | bytearray, ...] = field(repr=False)
+    largest: tuple[str, ...]

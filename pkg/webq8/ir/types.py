@@ -1,0 +1,102 @@
+"""What a tensor is: its shape, its dtype, and how its integers stand for real numbers."""
+
+from array import array
+from dataclasses import dataclass, field, replace
+from typing import NewType
+
+from webq8.errors import FormatError, Webq8Error, shown
+
+__all__ = [
+    "BadArg",
+    "Dynamic",
+    "MaybeRef",
+    "PerChannel",
+    "PerTensor",
+    "Quantization",
+    "Ref",
+    "Refs",
+    "Shape",
+    "Tensor",
+    "check_scale",
+    "f32",
+    "usable_scale",
+]
+
+Shape = tuple[int, ...]
+Ref = NewType("Ref", int)  # of a tensor: its index in `Graph.tensors`
+MaybeRef = Ref | None
+Refs = tuple[Ref, ...]
+
+_FLT_MIN, _FLT_MAX = 2.0**-126, 2.0**127 * (2 - 2**-23)
+
+
+class BadArg(Exception):
+    """What is wrong with an op or one of its arguments; `kind` is the error it leads to."""
+
+    def __init__(self, reason: str, kind: type[Webq8Error] = FormatError) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class PerTensor:
+    """q stands for (q − zero_point) · scale."""
+
+    scale: float
+    zero_point: int
+
+
+@dataclass(frozen=True)
+class PerChannel:
+    """As PerTensor, with numbers for each index along `axis`: float32 scales, and int32 zero points (zeros, where empty),
+    little-endian."""
+
+    scales: bytes = field(repr=False)
+    axis: int
+    zero_points: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """As PerTensor, or with an `axis` as PerChannel, with numbers that the run computes."""
+
+    scale: Ref
+    zero_point: Ref
+    axis: int | None = None
+
+
+Quantization = PerTensor | PerChannel | Dynamic
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor as the user sees it: row-major `shape`, dtype name; `data` holds a constant's little-endian bytes.
+
+    Without a `quantization` integers stand for themselves.
+    """
+
+    shape: Shape
+    dtype: str
+    data: memoryview | None = field(default=None, repr=False)
+    quantization: Quantization | None = None
+
+    def type(self) -> "Tensor":
+        """The same without its data."""
+        return self if self.data is None else replace(self, data=None)
+
+
+def f32(x: float) -> float:
+    """`x` rounded to float32, to infinity where it is too large."""
+    return array("f", (x,))[0]
+
+
+def usable_scale(value: float) -> bool:
+    """Whether a scale and its reciprocal are positive, finite, normal float32 numbers."""
+    return _FLT_MIN <= value <= _FLT_MAX and _FLT_MIN <= 1.0 / value <= _FLT_MAX
+
+
+def check_scale(value: float, prefix: str = "") -> None:
+    """Raises BadArg for a scale that is not usable."""
+    if not usable_scale(value):
+        rule = "it and 1/scale must be positive, finite, normal float32 numbers"
+        raise BadArg(f"{prefix}{shown(value)} is not a usable scale: {rule}")

@@ -1,0 +1,109 @@
+"""Which function makes dispatches of an op, and what it is handed.
+
+@kernel(Linear, layout="rows")
+def linear(op: Linear, call: Call) -> Iterator[Dispatch]: …
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from webq8.ir.ops.core import Op
+from webq8.ir.plan import Alias, Dispatch
+from webq8.ir.types import PerTensor, Quantization, Ref, Tensor
+from webq8.plan.layout import Layout, LayoutName, layout
+from webq8.target import Target
+
+__all__ = ["KERNELS", "Call", "Kernel", "Operand", "kernel"]
+
+O = TypeVar("O", bound=Op)
+Dispatches = Iterator[Dispatch | Alias]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor that an op reads or writes: the id that dispatches bind, what it is, and the layout it is bound in."""
+
+    id: int
+    tensor: Tensor
+    layout_name: LayoutName
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.tensor.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.tensor.dtype
+
+    @property
+    def quantization(self) -> Quantization | None:
+        return self.tensor.quantization
+
+    @property
+    def scale(self) -> float:
+        """Of a tensor with one scale."""
+        return self._per_tensor.scale
+
+    @property
+    def zero_point(self) -> int:
+        """Of a tensor with one zero point."""
+        return self._per_tensor.zero_point
+
+    @property
+    def _per_tensor(self) -> PerTensor:
+        assert isinstance(self.tensor.quantization, PerTensor), "kernels are chosen by quantization"
+        return self.tensor.quantization
+
+    @property
+    def layout(self) -> Layout:
+        return layout(self.tensor.shape, self.layout_name)
+
+    @property
+    def data(self) -> memoryview:
+        assert self.tensor.data is not None, "the op's shape rule asks for a constant"
+        return self.tensor.data
+
+
+@dataclass(frozen=True)
+class Call:
+    """The tensors of a node as its kernel finds them, `call[op.x]`, its results, and the device it is for."""
+
+    operands: Mapping[Ref, Operand]
+    outs: Sequence[Operand]
+    target: Target
+
+    def __getitem__(self, ref: Ref) -> Operand:
+        return self.operands[ref]
+
+    @property
+    def out(self) -> Operand:
+        """The only result."""
+        (out,) = self.outs
+        return out
+
+
+# what decides on the layout of an op's int8 operands and results: the op, and the types of what it reads and makes
+LayoutRule = Callable[[O, Sequence[Tensor], Sequence[Tensor]], LayoutName | None]
+
+
+class Kernel(NamedTuple):
+    dispatches: Callable[..., Dispatches]
+    layout: Callable[..., LayoutName | None]
+
+
+KERNELS: dict[type[Op], Kernel] = {}
+
+
+def kernel(
+    kind: type[O], *, layout: LayoutName | LayoutRule[O] | None = None
+) -> Callable[[Callable[[O, Call], Dispatches]], Callable[[O, Call], Dispatches]]:
+    """Registers what makes dispatches of ops of a kind, and the layout in which it takes and gives int8 tensors: one for
+    all of them, or any where there is None."""
+
+    def register(function: Callable[[O, Call], Dispatches]) -> Callable[[O, Call], Dispatches]:
+        rule = layout if callable(layout) else lambda *_: layout
+        KERNELS[kind] = Kernel(function, rule)
+        return function
+
+    return register

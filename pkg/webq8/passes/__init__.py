@@ -1,0 +1,43 @@
+"""Graph to graph, one rewrite a module. `required` says what a graph computes; `optimize` only makes that faster."""
+
+from collections.abc import Collection
+
+from webq8.ir.graph import Graph, Node
+from webq8.ir.types import Ref
+from webq8.passes.int8 import arithmetic_on_int8, run_on_int8
+from webq8.passes.tables import fuse_bounds, fuse_tables
+from webq8.stages import Stage, Steps
+
+__all__ = ["OPTIMIZATIONS", "drop_dead_nodes", "optimize", "required"]
+
+OPTIMIZATIONS: dict[str, Stage[[Graph], Graph]] = {
+    "arithmetic_on_int8": arithmetic_on_int8,
+    "fuse_tables": fuse_tables,
+    "fuse_bounds": fuse_bounds,
+}
+
+
+@Stage
+def required(graph: Graph) -> Steps[Graph]:
+    """What every device and the reference run of a graph that was lowered, so that they give the same bytes."""
+    return drop_dead_nodes((yield from run_on_int8.steps(graph)))
+
+
+@Stage
+def optimize(graph: Graph, names: Collection[str] | None = None) -> Steps[Graph]:
+    """Applies the optimizations of these names; all of them without."""
+    for name, step in OPTIMIZATIONS.items():
+        if names is None or name in names:
+            graph = drop_dead_nodes((yield from step.steps(graph)))
+    return graph
+
+
+def drop_dead_nodes(graph: Graph) -> Graph:
+    """Removes nodes whose results nobody needs."""
+    needed, kept = set[Ref](graph.results), list[Node]()
+    needed.update(state.next for state in graph.states)
+    for node in reversed(graph.nodes):
+        if not needed.isdisjoint(node.outputs):
+            kept.append(node)
+            needed.update(node.op.reads())
+    return graph._replace(nodes=tuple(reversed(kept)))

@@ -1,6 +1,7 @@
 def requantizing_table(x, ops, y, bounds=(-128, 127)):
-    from array import array
     import math
+    from array import array
+
     from webq8.ir.types import f32
 
     x_scale, x_zero_point, y_scale, y_zero_point = x.scale, x.zero_point, y.scale, y.zero_point

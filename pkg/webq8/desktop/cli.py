@@ -21,7 +21,7 @@ from typing import Any, NoReturn, get_args
 import numpy as np
 
 from webq8 import __version__, inspect, load
-from webq8.desktop import assets
+from webq8.desktop import assets, listing
 from webq8.desktop.bytecode import compile_wheels
 from webq8.desktop.chrome import Gpu, find_chrome, install_chrome
 from webq8.desktop.files import check_replaceable, replacing
@@ -38,7 +38,6 @@ from webq8.errors import (
     Webq8Error,
     plain,
 )
-from webq8.desktop import listing
 from webq8.runtime.program import drive
 
 __all__ = ["main"]

@@ -1,13 +1,14 @@
 """The dispatches that ops become for a target; importing the families fills KERNELS."""
 
-from webq8.kernels.registry import Call, KERNELS, Operand
-from webq8.kernels import create, indexing, linear, move
 from webq8.kernels import (
     conv,
     conv_float,
+    create,
     elementwise,
+    indexing,
     linear,
     matmul,
+    move,
     norm,
     pool,
     quantize,
@@ -16,15 +17,20 @@ from webq8.kernels import (
     sample,
     sort,
 )
+from webq8.kernels.registry import KERNELS, Call, Operand
 
+__all__ = [
     "KERNELS",
     "Call",
     "Operand",
     "conv",
     "conv_float",
+    "create",
     "elementwise",
+    "indexing",
     "linear",
     "matmul",
+    "move",
     "norm",
     "pool",
     "quantize",
@@ -33,4 +39,3 @@ from webq8.kernels import (
     "sample",
     "sort",
 ]
-__all__ = ["Call", "KERNELS", "Operand", "create", "indexing", "linear", "move"]

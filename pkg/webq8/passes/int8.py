@@ -49,8 +49,8 @@ def run_on_int8(graph: Graph) -> Steps[Graph]:
 
 @Stage
 def arithmetic_on_int8(graph: Graph) -> Steps[Graph]:
-    """The same with sums, products and extremes of two dequantized tensors, or of one and a constant: a dispatch in place
-    of up to four, by the same steps in float32."""
+    """The same with sums, products and extremes of two dequantized tensors, or of one and a constant: one dispatch in
+    place of up to four, by the same steps in float32."""
     return (yield from _rewritten(graph, arithmetic=True))
 
 
@@ -159,8 +159,8 @@ class _Rewriting:
             self.editor.remove(node)
 
     def operands(self, op: Op) -> tuple[Ref, Ref] | None:
-        """The two tensors that a float32 function is of, the first dequantized int8, the second such or a constant; None
-        for what has no kernel on int8."""
+        """The two tensors that a float32 function is of, the first dequantized int8, the second such or a constant;
+        None for what has no kernel on int8."""
         if not (self.arithmetic and isinstance(op, Binary) and op.function in ON_INT8):
             return None
         a, b = op.a, op.b

@@ -1,12 +1,13 @@
 """Every op in numpy, step by step in float32: `device="cpu"`. Importing it registers all of them."""
 
-from webq8.backends.reference.core import fold_constants, initial_states, run_graph
-from webq8.backends.reference import create, indexing, linear, move
 from webq8.backends.reference import (
     conv,
+    create,
     elementwise,
+    indexing,
     linear,
     matmul,
+    move,
     norm,
     pool,
     quantize,
@@ -15,13 +16,18 @@ from webq8.backends.reference import (
     sample,
     sort,
 )
+from webq8.backends.reference.core import fold_constants, initial_states, run_graph
 
+__all__ = [
     "conv",
+    "create",
     "elementwise",
     "fold_constants",
+    "indexing",
     "initial_states",
     "linear",
     "matmul",
+    "move",
     "norm",
     "pool",
     "quantize",
@@ -31,4 +37,3 @@ from webq8.backends.reference import (
     "sample",
     "sort",
 ]
-__all__ = ["create", "fold_constants", "indexing", "linear", "move", "run_graph"]

@@ -330,9 +330,7 @@ class _MethodReader:
         self.values.append(replace(tensor, data=None))
         self.calls.append(OperatorCall("aten::copy.out", (old, source, non_blocking, new), node))
         self._write(new)
-        if old not in self.written and tensor.data is None:
-            self.states[target] = new
-        elif target in self.states:
+        if (old not in self.written and tensor.data is None) or target in self.states:
             self.states[target] = new
         self.moved[target] = new
 

@@ -286,11 +286,13 @@ Lowered = Ref | tuple[Ref, ...]
 @final
 @dataclass(frozen=True)
 class Argument:
-    """A tensor that a call is given, as the function that lowers the call gets it. `name` stands in messages."""
+    """A tensor that a call is given, as the function that lowers the call gets it. `name` stands in messages; `values`
+    are its bytes where they are known already, be it a constant or not: what is wrong with them can be told."""
 
     ref: Ref
     tensor: Tensor
     name: str
+    values: memoryview | None
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,14 +1,15 @@
 """ExecuTorch's operators, one module a family: the only place with their names. Importing them fills OVERLOADS."""
 
-from webq8.formats.pte.schema import OVERLOADS
-from webq8.formats.pte.operators import create, indexing, linear, move
 from webq8.formats.pte.operators import (
     average,
     conv,
     conv_float,
+    create,
     elementwise,
+    indexing,
     linear,
     matmul,
+    move,
     norm,
     pool,
     quantize,
@@ -17,14 +18,19 @@ from webq8.formats.pte.operators import (
     sample,
     sort,
 )
+from webq8.formats.pte.schema import OVERLOADS
 
+__all__ = [
     "OVERLOADS",
     "average",
     "conv",
     "conv_float",
+    "create",
     "elementwise",
+    "indexing",
     "linear",
     "matmul",
+    "move",
     "norm",
     "pool",
     "quantize",
@@ -33,4 +39,3 @@ from webq8.formats.pte.operators import (
     "sample",
     "sort",
 ]
-__all__ = ["OVERLOADS", "create", "indexing", "linear", "move"]

@@ -20,6 +20,7 @@ LAYERS = [
     "budget",
     "paths",
     "dtypes",
+    "scatter",
     "arrays",
     "ir",
     "plan.layout",

@@ -9,14 +9,17 @@ import networks
 from cases import CASES, Case
 from webq8 import ops
 from webq8.errors import Unsupported
-from webq8.formats import read_pte
-from webq8.handlers import tuning
-from webq8.ir import Graph, Limits, Method
-from webq8.plan.planner import check_method, plan_program
-from webq8.runtime.program import rewrite
+from webq8.formats.pte.lower import lower
+from webq8.formats.pte.read import read_program
+from webq8.ir.graph import Graph
+from webq8.kernels import select
+from webq8.passes import required
+from webq8.plan.planner import plan_program
+from webq8.runtime.compile import rewrite
+from webq8.target import SOFTWARE, Target
 
 ROOT = Path(__file__).parents[1]
-TILES = [name for name in tuning.TILES if not name.startswith("matrix")]  # those need Chromium's subgroup matrices
+TILES = [name for name in select.TILES if not name.startswith("matrix")]  # those need Chromium's subgroup matrices
 
 
 class Variant(NamedTuple):
@@ -32,33 +35,32 @@ def planned() -> set[Variant]:
     """Software adapters have no packed dot products; GPUs do by their browser."""
     variants = {Variant(name, (), (), packed) for name in ("ceiling_dot4", "ceiling_copy") for packed in (False, True)}
 
-    def plan(graphs: dict[str, Graph], limits: Limits) -> None:
-        for plan in plan_program(graphs, limits).plans.values():
+    def plan(graphs: dict[str, Graph], target: Target) -> None:
+        for plan in plan_program(graphs, target).plans.values():
             for step in plan.steps:
-                for packed in (False,) if limits.software else (False, True):
+                for packed in (False,) if target.kind is SOFTWARE else (False, True):
                     variants.add(Variant(step.kernel, step.constants, step.writable, packed))
 
     table = [(case, {case.id: graph_of(case)}) for case in CASES]
     for graphs in [*(graphs for _, graphs in table), *programs()]:
         for optimizations in (None, ()):
             rewritten = {name: rewrite(graph, optimizations) for name, graph in graphs.items()}
-            plan(rewritten, Limits(software=True))
-            plan(rewritten, Limits())
+            plan(rewritten, Target(kind=SOFTWARE))
+            plan(rewritten, Target())
     for name in TILES:
-        with every_product_by(tuning.TILES[name]):
+        with every_product_by(select.TILES[name]):
             for case, graphs in table:
                 if case.op.startswith(("q8ta_linear", "q8ta_conv2d")):
-                    plan({name: rewrite(graph) for name, graph in graphs.items()}, Limits())
+                    plan({name: rewrite(graph) for name, graph in graphs.items()}, Target())
     return variants
 
 
 def graph_of(case: Case) -> Graph:
     """What `webq8.ops` plans of a case; all results of an op with several are outputs."""
     results = getattr(ops, case.op)(*case.args())
-    graph = ops._Graph()
-    outputs = tuple(graph.visit(y) for y in (results if isinstance(results, tuple) else (results,)))
-    method = Method("forward", Graph(tuple(graph.values), tuple(graph.calls), tuple(graph.inputs), outputs))
-    return check_method(method, case.id)
+    recording = ops._Recording()
+    outputs = tuple(recording.visit(y) for y in (results if isinstance(results, tuple) else (results,)))
+    return required(recording.graph(*outputs))
 
 
 def programs() -> Iterator[dict[str, Graph]]:
@@ -66,17 +68,17 @@ def programs() -> Iterator[dict[str, Graph]]:
     folders = ROOT / "tests" / "data", ROOT / "web" / "models", networks.large_networks()
     for file in [file for folder in folders for file in sorted(folder.rglob("*.pte"))]:
         try:
-            methods = read_pte(file.read_bytes(), file.name).methods
-            yield {name: check_method(method, file.name) for name, method in methods.items()}
+            methods = read_program(file.read_bytes(), file.name).methods
+            yield {name: required(lower(method, file.name)) for name, method in methods.items()}
         except Unsupported:
             assert file.parent.name == "containers", file
 
 
 @contextmanager
-def every_product_by(tile: tuning.Tile) -> Iterator[None]:
-    rules: Callable[..., tuning.Tile] = tuning.tile
-    tuning.tile = lambda *_: tile
+def every_product_by(tile: select.Tile) -> Iterator[None]:
+    rules: Callable[..., select.Tile] = select.tile
+    select.tile = lambda *_: tile
     try:
         yield
     finally:
-        tuning.tile = rules
+        select.tile = rules

@@ -8,6 +8,7 @@ mean anything on SwiftShader, which computes on the CPU.
 
 import argparse
 import json
+import runpy
 import sys
 from pathlib import Path
 
@@ -194,7 +195,8 @@ def main() -> None:
         transposed_case(32, 16, 32, 4, 1, 10),
         transposed_case(32, 16, 32, 2, 0, 10),
     ]
-    shaders = {path.stem: path.read_text("utf-8") for path in HERE.glob("plain_*.wgsl")}
+    assembled = runpy.run_path(str(ROOT / "wgsl" / "render.py"))["assembled"]
+    shaders = {path.stem: assembled(path.read_text("utf-8")) for path in HERE.glob("plain_*.wgsl")}
     with Browser(gpu=args.gpu, chrome=args.chrome, root=ROOT / "web") as browser, browser.page(timeout=600) as page:
         kernels = page.call(kernel_times, cases, shaders)
         digit = page.call(inference, "/models/classifier.pte")

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 import webq8
-from webq8 import errors, handlers, ops
+from webq8 import errors, ops
+from webq8.formats.pte.operators import OVERLOADS
+from webq8.kernels import KERNELS
 
 PACKAGE = Path(webq8.__file__).parent
 
@@ -141,7 +143,7 @@ def test_public_names() -> None:
     assert dir(webq8) == sorted(webq8.__all__)
     assert all(hasattr(webq8, name) for name in webq8.__all__)
     assert not hasattr(webq8, "nothing")
-    shorts = {spec.short for spec in handlers.REGISTRY.values() if "::" not in spec.name}
+    shorts = {spec.short for spec in OVERLOADS.values() if "::" not in spec.name}
     assert dir(ops) == sorted({"Tensor", "close", "tensor"} | shorts)
 
 
@@ -155,10 +157,12 @@ def test_the_exception_tree_is_the_drawn_one() -> None:
 
 
 def test_ops_explain_themselves() -> None:
-    for spec in handlers.REGISTRY.values():
-        assert spec.handler.__doc__, spec.name
+    for spec in OVERLOADS.values():
+        assert spec.lower.__doc__, spec.name
+    for kind in KERNELS:
+        assert kind.__doc__, kind
     for name, spec in vars(ops)["_SHORT"].items():
-        assert list(inspect.signature(getattr(ops, name)).parameters) == [n for n in spec.args if n != "out"]
+        assert list(inspect.signature(getattr(ops, name)).parameters) == list(spec.args)
 
 
 def test_unknown_op_names_the_known_ones() -> None:

@@ -38,7 +38,7 @@ from webq8.errors import (
     Webq8Error,
     plain,
 )
-from webq8.handlers import listing
+from webq8.desktop import listing
 from webq8.runtime.program import drive
 
 __all__ = ["main"]

@@ -20,6 +20,7 @@ from webq8.ir.types import Tensor
 from webq8.passes import required
 from webq8.plan.planner import plan_program
 from webq8.runtime.compile import check_memory, check_some, lower_file, plan_methods, rewrite
+from webq8.runtime.inputs import fit
 from webq8.stages import Steps, finish
 from webq8.target import Target
 

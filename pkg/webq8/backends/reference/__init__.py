@@ -1,6 +1,33 @@
 """Every op in numpy, step by step in float32: `device="cpu"`. Importing it registers all of them."""
 
-from webq8.backends.reference import conv, linear, matmul
-from webq8.backends.reference.core import fold_constants, run_graph
+from webq8.backends.reference import (
+    conv,
+    elementwise,
+    linear,
+    matmul,
+    norm,
+    pool,
+    quantize,
+    reduce,
+    resize,
+    sample,
+    sort,
+)
+from webq8.backends.reference.core import fold_constants, initial_states, run_graph
 
-__all__ = ["conv", "fold_constants", "linear", "matmul", "run_graph"]
+__all__ = [
+    "conv",
+    "elementwise",
+    "fold_constants",
+    "initial_states",
+    "linear",
+    "matmul",
+    "norm",
+    "pool",
+    "quantize",
+    "reduce",
+    "resize",
+    "run_graph",
+    "sample",
+    "sort",
+]

@@ -5,13 +5,28 @@ Those without exact results are computed in float64 and rounded once: nearer to 
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from webq8.backends.reference.core import Array, reference
-from webq8.handlers.registry import Args
+from webq8.backends.reference.core import Array, Arrays, reference
+from webq8.backends.reference.numbers import dequantized, inverse, to_integers
+from webq8.ir.ops.elementwise import (
+    Binary,
+    BinaryFunction,
+    Clamp,
+    ClampBy,
+    Compare,
+    CompareFunction,
+    Elu,
+    Hardshrink,
+    LeakyRelu,
+    Logical,
+    Lookup,
+    Unary,
+    UnaryFunction,
+    Where,
+)
 
 __all__: list[str] = []
 
@@ -19,192 +34,172 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
-def _exact(function: Callable[[Args], Any], *names: str) -> None:
-    """For functions that float32 (or int32) computes as it should."""
-    reference(*names)(lambda a: np.asarray(function(a)))
-
-
-def _rounded(function: Callable[[Array, Args], Any], name: str) -> None:
-    def run(a: Args) -> Array:
-        result: Array = np.asarray(function(a.x.astype(np.float64), a), np.float32)
-        return result
-
-    reference(f"aten.{name}.default", f"aten::{name}.out")(run)
-
-
-def _of_x(function: Callable[[Array], Any], x: Array, a: Args) -> Any:
-    return function(x)
+# --- one element
 
 
 def _sigmoid(x: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
-def _gelu(x: Array, a: Args) -> Array:
-    if a.approximate == "tanh":
-        # 1 + tanh(u) = 2·sigmoid(2u), which does not cancel
-        return np.asarray(x * _sigmoid(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
-    return np.asarray(x * 0.5 * _erfc(-x / np.sqrt(2)))
+_IN_DOUBLE: dict[UnaryFunction, Callable[[Array], Any]] = {
+    "sigmoid": _sigmoid,
+    "hardswish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "hardsigmoid": lambda x: np.clip(x + 3, 0, 6) / 6,
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "erf": _erf,
+    "gelu": lambda x: x * 0.5 * _erfc(-x / np.sqrt(2)),
+    # 1 + tanh(u) = 2·sigmoid(2u), which does not cancel
+    "gelu_tanh": lambda x: x * _sigmoid(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "reciprocal": lambda x: 1 / x,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+}
+# what float32, or an integer, computes as it should
+_EXACT: dict[UnaryFunction, Callable[[Array], Any]] = {
+    "abs": np.abs,
+    "neg": np.negative,
+    "sign": lambda x: (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype),
+    "round": np.rint,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+}
 
 
-def _elu(x: Array, a: Args) -> Array:
-    return np.asarray(np.where(x < 0, a.scale * a.alpha * np.expm1(x * a.input_scale), a.scale * x))
+@reference(Unary)
+def unary(op: Unary, arrays: Arrays) -> Array:
+    x = arrays[op.x]
+    if op.function in _EXACT:
+        return np.asarray(_EXACT[op.function](x))
+    return np.asarray(_IN_DOUBLE[op.function](x.astype(np.float64)), np.float32)
 
 
-_rounded(lambda x, a: _sigmoid(x), "sigmoid")
-_rounded(lambda x, a: x * np.clip(x + 3, 0, 6) / 6, "hardswish")
-_rounded(lambda x, a: np.clip(x + 3, 0, 6) / 6, "hardsigmoid")
-_rounded(lambda x, a: x / (1 + np.exp(-x)), "silu")
-_rounded(lambda x, a: _erf(x), "erf")
-_rounded(_gelu, "gelu")
-_rounded(_elu, "elu")
-_rounded(lambda x, a: 1 / np.sqrt(x), "rsqrt")
-_rounded(lambda x, a: 1 / x, "reciprocal")
-for _function in (np.tanh, np.exp, np.expm1, np.log, np.log2, np.log10, np.log1p, np.sqrt, np.sin, np.cos):
-    _rounded(partial(_of_x, _function), _function.__name__)
-
-
-def _whole(a: Args) -> bool:
-    kind: str = a.x.dtype.kind
-    return kind in "iu"
-
-
-def _clip(a: Args) -> Array:
-    low, high = a.min, a.max
-    if _whole(a):
-        least, most = np.iinfo(a.x.dtype).min, np.iinfo(a.x.dtype).max
+@reference(Clamp)
+def clamp(op: Clamp, arrays: Arrays) -> Array:
+    x, low, high = arrays[op.x], op.low, op.high
+    if x.dtype.kind in "iu":
+        least, most = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
         low, high = (least if low < least else int(low)), (most if high > most else int(high))
-    return np.asarray(np.minimum(np.maximum(a.x, a.x.dtype.type(low)), a.x.dtype.type(high)))
+    return np.asarray(np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high)))
 
 
-_exact(lambda a: np.maximum(a.x, a.x.dtype.type(0)), "aten.relu.default", "aten::relu.out")
-_exact(_clip, "aten.clamp.default", "aten::clamp.out", "aten.hardtanh.default", "aten::hardtanh.out")
-_exact(lambda a: np.abs(a.x), "aten.abs.default", "aten::abs.out")
-_exact(lambda a: -a.x, "aten.neg.default", "aten::neg.out")
-_exact(lambda a: (a.x > 0).astype(a.x.dtype) - (a.x < 0).astype(a.x.dtype), "aten.sign.default", "aten::sign.out")
-_exact(lambda a: np.rint(a.x), "aten.round.default", "aten::round.out")
-_exact(lambda a: np.floor(a.x), "aten.floor.default", "aten::floor.out")
-_exact(lambda a: np.ceil(a.x), "aten.ceil.default", "aten::ceil.out")
-_exact(lambda a: np.trunc(a.x), "aten.trunc.default", "aten::trunc.out")
-_exact(
-    lambda a: np.where(a.x > 0, a.x, a.x * np.float32(a.negative_slope)),
-    "aten.leaky_relu.default",
-    "aten::leaky_relu.out",
-)
-_exact(
-    lambda a: np.where(np.abs(a.x) <= np.float32(a.lambd), np.float32(0), a.x),
-    "aten.hardshrink.default",
-    "aten::hardshrink.out",
-)
+@reference(LeakyRelu)
+def leaky_relu(op: LeakyRelu, arrays: Arrays) -> Array:
+    x = arrays[op.x]
+    return np.where(x > 0, x, x * np.float32(op.slope))
 
 
-def _typed(a: Args, value: Any) -> Any:
-    """A number in the dtype of x, integers wrapping around; arrays as they are."""
-    if isinstance(value, np.ndarray):
-        return value
-    return np.array(int(value)).astype(a.x.dtype) if _whole(a) else np.float32(value)
+@reference(Elu)
+def elu(op: Elu, arrays: Arrays) -> Array:
+    x = arrays[op.x].astype(np.float64)
+    y = np.where(x < 0, op.scale * op.alpha * np.expm1(x * op.input_scale), op.scale * x)
+    return np.asarray(y, np.float32)
 
 
-def _sum(a: Args, first: Any, second: Any, alpha: float) -> Array:
-    # in 64 bits, cut to those of x
-    if _whole(a):
-        wide = np.asarray(first).astype(np.int64) + np.int64(int(alpha)) * np.asarray(second).astype(np.int64)
-        return np.asarray(wide.astype(a.x.dtype))
-    return np.asarray(first + np.float32(alpha) * second)
+@reference(Hardshrink)
+def hardshrink(op: Hardshrink, arrays: Arrays) -> Array:
+    x = arrays[op.x]
+    return np.where(np.abs(x) <= np.float32(op.threshold), np.float32(0), x)
 
 
-def _names(name: str, second: str = "out") -> tuple[str, ...]:
-    return (f"aten.{name}.Tensor", f"aten::{name}.{second}", f"aten.{name}.Scalar", f"aten::{name}.Scalar_out")
+@reference(Lookup)
+def lookup(op: Lookup, arrays: Arrays) -> Array:
+    result: Array = np.frombuffer(op.table, np.int8)[arrays[op.x].astype(np.int32) + 128]
+    return result
 
 
-_exact(lambda a: _sum(a, a.x, _typed(a, a.other), a.alpha), *_names("add"))
-_exact(lambda a: _sum(a, a.x, _typed(a, a.other), -a.alpha), *_names("sub"))
-_exact(lambda a: _sum(a, _typed(a, a.other), a.x, -a.alpha), *_names("rsub", "Tensor_out"))
-_exact(lambda a: a.x * _typed(a, a.other), *_names("mul"))
+# --- two elements
 
 
-def _remainder(x: Array, other: Any) -> Any:
-    """As C++ does in torch: zeros keep the sign of x, infinities do not stand for the quotient."""
-    rest = np.fmod(x, other)
-    return np.where((rest != 0) & ((rest < 0) != (np.asarray(other) < 0)), rest + other, rest)
+def _quotient_to_zero(a: Array, b: Array) -> Any:
+    if a.dtype.kind == "f":
+        return np.trunc(a / b)
+    return (a - np.fmod(a, b)) // b
 
 
-def _divide(a: Args) -> Array:
-    other, mode = _typed(a, a.other), vars(a).get("rounding_mode")
-    if mode == "floor":
-        return np.asarray(a.x // other)
-    if mode == "trunc":
-        if _whole(a):
-            towards_zero = (a.x - np.fmod(a.x, other)) // other
-            return np.asarray(towards_zero.astype(a.x.dtype))
-        return np.asarray(np.trunc(a.x / other).astype(a.x.dtype))
-    return np.asarray(a.x.astype(np.float32) / np.asarray(other).astype(np.float32))
+def _remainder(a: Array, b: Array) -> Any:
+    """As C++ does in torch: zeros keep the sign of a, infinities do not stand for the quotient."""
+    rest = np.fmod(a, b)
+    return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
 
 
-_exact(
-    _divide,
-    *_names("div"),
-    "aten.div.Tensor_mode",
-    "aten::div.out_mode",
-    "aten.div.Scalar_mode",
-    "aten::div.Scalar_mode_out",
-)
-_exact(lambda a: np.fmod(a.x, _typed(a, a.other)), *_names("fmod", "Tensor_out"))
-_exact(lambda a: _remainder(a.x, _typed(a, a.other)), *_names("remainder", "Tensor_out"))
-_exact(lambda a: np.maximum(a.x, a.other), "aten.maximum.default", "aten::maximum.out")
-_exact(lambda a: np.minimum(a.x, a.other), "aten.minimum.default", "aten::minimum.out")
-_exact(
-    lambda a: np.power(a.x.astype(np.float64), np.asarray(a.other).astype(np.float64)).astype(np.float32),
-    "aten.pow.Tensor_Tensor",
-    "aten::pow.Tensor_Tensor_out",
-    "aten.pow.Tensor_Scalar",
-    "aten::pow.Tensor_Scalar_out",
-)
-_exact(
-    lambda a: np.power(np.float64(a.base), a.x.astype(np.float64)).astype(np.float32),
-    "aten.pow.Scalar",
-    "aten::pow.Scalar_out",
-)
-_exact(
-    lambda a: np.arctan2(a.x.astype(np.float64), a.other.astype(np.float64)).astype(np.float32),
-    "aten.atan2.default",
-    "aten::atan2.out",
-)
+def _in_double(function: Callable[[Array, Array], Any]) -> Callable[[Array, Array], Any]:
+    return lambda a, b: function(a.astype(np.float64), b.astype(np.float64))
 
 
-def _clamp_by_tensors(a: Args) -> Any:
-    raised = a.x if a.min is None else np.maximum(a.x, a.min)
-    return raised if a.max is None else np.minimum(raised, a.max)
+_BINARY: dict[BinaryFunction, Callable[[Array, Array], Any]] = {
+    "mul": np.multiply,
+    "div": lambda a, b: a.astype(np.float32) / b.astype(np.float32),
+    "div_floor": np.floor_divide,
+    "div_trunc": _quotient_to_zero,
+    "fmod": np.fmod,
+    "remainder": _remainder,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "pow": _in_double(np.power),
+    "atan2": _in_double(np.arctan2),
+}
 
 
-_exact(_clamp_by_tensors, "aten.clamp.Tensor", "aten::clamp.Tensor_out")
+@reference(Binary)
+def binary(op: Binary, arrays: Arrays) -> Array:
+    a, b = arrays[op.a], arrays[op.b]
+    if arrays.out.quantization is None:
+        return _combined(op, a, b).astype(arrays.out.dtype)
+    first = dequantized(a, arrays.quantization(op.a))
+    second = dequantized(b, arrays.quantization(op.b)) if b.dtype == np.int8 else b
+    y = arrays.out_quantization
+    return to_integers(_combined(op, first, second) * inverse(y.scale), y.zero_point, *op.bounds)
 
 
-def _compared(function: Callable[[Any, Any], Any], a: Args) -> Any:
-    return function(a.x, _typed(a, a.other))
+def _combined(op: Binary, a: Array, b: Array) -> Array:
+    if op.function != "add":
+        return np.asarray(_BINARY[op.function](a, b))
+    if a.dtype.kind == "f":
+        return np.asarray(a + np.float32(op.alpha) * b)
+    # in 64 bits, cut to those of a
+    return np.asarray(a.astype(np.int64) + np.int64(int(op.alpha)) * b.astype(np.int64)).astype(a.dtype)
 
 
-def _both_forms(name: str) -> tuple[str, ...]:
-    logical, bitwise = f"logical_{name}", f"bitwise_{name}.Tensor"
-    return f"aten.{logical}.default", f"aten::{logical}.out", f"aten.{bitwise}", f"aten::{bitwise}_out"
+# --- truth values
 
-
-for _name, _compare in {
+_COMPARE: dict[CompareFunction, Callable[[Array, Array], Any]] = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
     "le": np.less_equal,
     "gt": np.greater,
     "ge": np.greater_equal,
-}.items():
-    _exact(partial(_compared, _compare), *_names(_name, "Tensor_out"))
-_exact(lambda a: a.x & a.other, *_both_forms("and"))
-_exact(lambda a: a.x | a.other, *_both_forms("or"))
-_exact(
-    lambda a: a.x == 0,
-    "aten.logical_not.default",
-    "aten::logical_not.out",
-    "aten.bitwise_not.default",
-    "aten::bitwise_not.out",
-)
-_exact(lambda a: np.where(a.condition, a.x, a.other), "aten.where.self", "aten::where.self_out")
+}
+
+
+@reference(Compare)
+def compare(op: Compare, arrays: Arrays) -> Array:
+    return np.asarray(_COMPARE[op.function](arrays[op.a], arrays[op.b]))
+
+
+@reference(Logical)
+def logical(op: Logical, arrays: Arrays) -> Array:
+    a, b = arrays[op.a], arrays[op.b]
+    return np.asarray(a & b if op.function == "and" else a | b)
+
+
+@reference(ClampBy)
+def clamp_by(op: ClampBy, arrays: Arrays) -> Array:
+    x = arrays[op.x]
+    raised = x if op.low is None else np.maximum(x, arrays[op.low])
+    return np.asarray(raised if op.high is None else np.minimum(raised, arrays[op.high]))
+
+
+@reference(Where)
+def where(op: Where, arrays: Arrays) -> Array:
+    return np.where(arrays[op.condition], arrays[op.a], arrays[op.b])

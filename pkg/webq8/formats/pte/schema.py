@@ -84,17 +84,18 @@ class _Scale(Scalar):
 
 @dataclass(frozen=True)
 class Int(Scalar):
-    """An integer, within bounds; `absent` stands for a null in the file."""
+    """An integer, within bounds; `absent` stands for a null in the file, which is None where `optional`."""
 
     low: int = -(2**31)
     high: int = 2**31 - 1
     absent: int | None = None
+    optional: bool = False
 
     def text(self) -> str:
         return f"{self.low}…{self.high}" if self.high < 2**31 - 1 else super().text()
 
-    def convert(self, value: EValue) -> int:
-        if value is None and self.absent is not None:
+    def convert(self, value: EValue) -> int | None:
+        if value is None and (self.optional or self.absent is not None):
             return self.absent
         # the exporter keeps equal constants once: 0, 0.0 and False may stand for each other
         if not isinstance(value, int | float) or value != value // 1:

@@ -1,6 +1,35 @@
-"""ExecuTorch's operators, one module a family: the only place that knows their names. Importing them fills OVERLOADS."""
+"""ExecuTorch's operators, one module a family: the only place with their names. Importing them fills OVERLOADS."""
 
-from webq8.formats.pte.operators import conv, conv_float, linear, matmul
+from webq8.formats.pte.operators import (
+    average,
+    conv,
+    conv_float,
+    elementwise,
+    linear,
+    matmul,
+    norm,
+    pool,
+    quantize,
+    reduce,
+    resize,
+    sample,
+    sort,
+)
 from webq8.formats.pte.schema import OVERLOADS
 
-__all__ = ["OVERLOADS", "conv", "conv_float", "linear", "matmul"]
+__all__ = [
+    "OVERLOADS",
+    "average",
+    "conv",
+    "conv_float",
+    "elementwise",
+    "linear",
+    "matmul",
+    "norm",
+    "pool",
+    "quantize",
+    "reduce",
+    "resize",
+    "sample",
+    "sort",
+]

@@ -1,0 +1,67 @@
+"""Quantizing to integers, and dequantizing them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from webq8.backends.reference.core import Array, Arrays, reference
+from webq8.backends.reference.numbers import to_integers
+from webq8.ir.ops.quantize import ChooseQparams, Dequantize, Quantize
+from webq8.ir.types import Dynamic, MaybeRef, PerChannel, PerTensor, Tensor
+
+__all__: list[str] = []
+
+
+class _Numbers(NamedTuple):
+    """Scales, as float64, and zero points, to be broadcast over the integers that have them."""
+
+    scales: Array
+    zero_points: Array
+    by_channel: bool
+
+
+def _numbers(integers: Tensor, scale: MaybeRef, zero_point: MaybeRef, arrays: Arrays) -> _Numbers:
+    quantization, axis = integers.quantization, None
+    if scale is not None and zero_point is not None:
+        scales, zeros = arrays[scale], arrays[zero_point]
+    elif isinstance(quantization, PerChannel):
+        scales = np.frombuffer(quantization.scales, np.float32)
+        zeros = np.frombuffer(quantization.zero_points or bytes(len(quantization.scales)), np.int32)
+    else:
+        assert isinstance(quantization, PerTensor)
+        scales, zeros = np.array(quantization.scale), np.array(quantization.zero_point)
+    shape = [1] * len(integers.shape)
+    if isinstance(quantization, PerChannel | Dynamic):
+        axis = quantization.axis
+    if axis is not None:
+        channels = shape[axis] = integers.shape[axis]
+        scales, zeros = scales[:channels], zeros[:channels]
+    return _Numbers(scales.astype(np.float64).reshape(shape), zeros.astype(np.int64).reshape(shape), axis is not None)
+
+
+@reference(Quantize)
+def quantize(op: Quantize, arrays: Arrays) -> Array:
+    numbers = _numbers(arrays.out, op.scale, op.zero_point, arrays)
+    inverse = (1.0 / numbers.scales).astype(np.float32)
+    return to_integers(arrays[op.x] * inverse, numbers.zero_points, op.low, op.high, op.dtype)
+
+
+@reference(Dequantize)
+def dequantize(op: Dequantize, arrays: Arrays) -> Array:
+    x, numbers = arrays[op.x], _numbers(arrays.type(op.x), op.scale, op.zero_point, arrays)
+    if numbers.by_channel:
+        shifted = (x.astype(np.int64) - numbers.zero_points).astype(np.float32)
+    else:  # both become floats first
+        shifted = x.astype(np.float32) - numbers.zero_points.astype(np.float32)
+    result: Array = shifted * numbers.scales.astype(np.float32)
+    return result
+
+
+@reference(ChooseQparams)
+def choose_qparams(op: ChooseQparams, arrays: Arrays) -> tuple[Array, ...]:
+    x = arrays[op.x]
+    low, high = np.minimum(x.min(), np.float32(0)), np.maximum(x.max(), np.float32(0))
+    scale = np.maximum((high - low) / np.float32(op.high - op.low), np.float32(op.eps))
+    first = op.low - np.rint(low / scale)
+    zero_point = int(np.clip(first, op.low, op.high)) if np.isfinite(first) else op.low
+    return np.array([scale], op.scale_dtype), np.array([zero_point], op.zero_point_dtype)

@@ -1,0 +1,70 @@
+"""From floats to integers that stand for them, and back.
+
+Which numbers integers stand for is in their type. Scales and zero points that the run computes are named there as well
+(Dynamic); the ops have fields for them, so that who follows data finds all that an op reads in its fields.
+"""
+
+from webq8.dtypes import numel
+from webq8.ir.ops.core import Op, Types
+from webq8.ir.types import BadArg, MaybeRef, Ref, Tensor
+
+__all__ = ["RANGES", "ChooseQparams", "Dequantize", "Quantize", "check_range"]
+
+# dtypes that are quantized to, with the least and the largest value of each
+RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1), "int32": (-(2**31), 2**31 - 1)}
+
+
+def check_range(name: str, value: int, dtype: str) -> None:
+    """Raises BadArg where a dtype does not hold a value."""
+    lowest, highest = RANGES[dtype]
+    if not lowest <= value <= highest:
+        raise BadArg(f"{name}: {value} is outside of {dtype}: {lowest}…{highest}")
+
+
+class Quantize(Op):
+    """q = clamp(round(x · 1/scale) + zero_point, low, high), half to even; NaN gives the zero point.
+
+    x float32; q of dtype int8, uint8, int16 or int32, with the scale and the zero point of its type. A reciprocal is
+    taken in double and rounded to float32, as torch's `quantize_per_tensor` does.
+    """
+
+    x: Ref
+    dtype: str
+    low: int
+    high: int
+    scale: MaybeRef = None
+    zero_point: MaybeRef = None
+
+    def infer(self, types: Types) -> tuple[Tensor, ...]:
+        check_range("qmin", self.low, self.dtype)
+        check_range("qmax", self.high, self.dtype)
+        return (Tensor(types[self.x].shape, self.dtype),)
+
+
+class Dequantize(Op):
+    """y = float32(x − zero_point) · scale, with the scale and the zero point of the type of x."""
+
+    x: Ref
+    scale: MaybeRef = None
+    zero_point: MaybeRef = None
+
+    def infer(self, types: Types) -> tuple[Tensor, ...]:
+        return (Tensor(types[self.x].shape, "float32"),)
+
+
+class ChooseQparams(Op):
+    """The scale, at least eps, and the zero point by which low…high hold all of x, and 0: a tensor of one element each,
+    the first float64 or float32, the second int64 or int32."""
+
+    x: Ref
+    low: int
+    high: int
+    eps: float
+    scale_dtype: str
+    zero_point_dtype: str
+
+    def infer(self, types: Types) -> tuple[Tensor, ...]:
+        shape = types[self.x].shape
+        if not numel(shape):
+            raise BadArg(f"x: there is nothing to choose by in {list(shape)}")
+        return Tensor((1,), self.scale_dtype), Tensor((1,), self.zero_point_dtype)

@@ -1,0 +1,286 @@
+"""Functions of one element, and of two or three that are broadcast."""
+
+import math
+import struct
+from collections.abc import Iterator, Sequence
+
+from webq8.dtypes import ITEMSIZE, cdiv, numel
+from webq8.ir.ops.core import Op
+from webq8.ir.ops.elementwise import (
+    Binary,
+    Clamp,
+    ClampBy,
+    Compare,
+    Elu,
+    Hardshrink,
+    LeakyRelu,
+    Logical,
+    Lookup,
+    Unary,
+    Where,
+)
+from webq8.ir.plan import Const, Dispatch, Param
+from webq8.ir.types import Shape, Tensor, f32
+from webq8.kernels.layouts import words_params
+from webq8.kernels.registry import Call, Operand, kernel
+from webq8.kernels.walk import broadcast_params
+from webq8.plan.layout import LayoutName, strides
+
+__all__ = ["gather_int8"]
+
+_INT32, _INT64 = (-(2**31), 2**31 - 1), (-(2**63), 2**63 - 1)
+_WIDE = ("int64", "int8", "uint8")  # computed in 64 bits
+_UNBOUNDED = (-math.inf, math.inf)
+_RELU = (0.0, math.inf)
+
+
+# --- one element
+
+
+@kernel(Unary, layout="plain")
+def unary(op: Unary, call: Call) -> Iterator[Dispatch]:
+    x = call[op.x]
+    zero = Const(bytes(ITEMSIZE[x.dtype]))
+    if x.dtype not in _WIDE:
+        yield _unary(call, x, op.function)
+    elif op.function == "neg":
+        yield _integers(call.out, "add", x.dtype, (zero, x), alpha=-1)
+    else:
+        yield _integers(call.out, op.function, x.dtype, (x, zero))
+
+
+@kernel(Clamp, layout="plain")
+def clamp(op: Clamp, call: Call) -> Iterator[Dispatch]:
+    x, bounds = call[op.x], (op.low, op.high)
+    if x.dtype in _WIDE:
+        yield _integers(call.out, "clamp", x.dtype, (x, Const(bytes(ITEMSIZE[x.dtype]))), bounds=bounds)
+    else:
+        yield _unary(call, x, "relu" if bounds == _RELU else "clamp", bounds)
+
+
+@kernel(LeakyRelu)
+def leaky_relu(op: LeakyRelu, call: Call) -> Iterator[Dispatch]:
+    yield _unary(call, call[op.x], "leaky_relu", a=op.slope)
+
+
+@kernel(Elu)
+def elu(op: Elu, call: Call) -> Iterator[Dispatch]:
+    yield _unary(call, call[op.x], "elu", a=op.alpha * op.scale, b=op.scale, c=op.input_scale)
+
+
+@kernel(Hardshrink)
+def hardshrink(op: Hardshrink, call: Call) -> Iterator[Dispatch]:
+    yield _unary(call, call[op.x], "hardshrink", a=op.threshold)
+
+
+def _unary(
+    call: Call,
+    x: Operand,
+    function: str,
+    bounds: tuple[float, float] = _UNBOUNDED,
+    a: float = 0.0,
+    b: float = 0.0,
+    c: float = 0.0,
+) -> Dispatch:
+    """wgsl/unary.wgsl on float32 or int32; a, b and c are what a function calls so there."""
+    low, high = bounds
+    count = numel(x.shape)
+    return Dispatch(
+        "unary",
+        {"x": x.id, "y": call.out.id},
+        {
+            "count": count,
+            "low": f32(low),
+            "high": f32(high),
+            "a": f32(a),
+            "b": f32(b),
+            "c": f32(c),
+            "integer_low": _within(low, _INT32),
+            "integer_high": _within(high, _INT32),
+        },
+        threads=count,
+        constants={"function": function, "integer": x.dtype == "int32"},
+    )
+
+
+def _within(x: float, limits: tuple[int, int]) -> int:
+    return int(min(max(x, limits[0]), limits[1]))
+
+
+@kernel(Lookup)
+def lookup(op: Lookup, call: Call) -> Iterator[Dispatch]:
+    x = call[op.x]
+    yield gather_int8(x, call.out, x.shape, strides(x.shape, x.layout_name), op.table)
+
+
+def gather_int8(x: Operand, y: Operand, sizes: Shape, steps: Sequence[int], table: bytes) -> Dispatch:
+    """y's row-major elements, numbered by `sizes`, from x's bytes, `steps` between neighbours along each of the sizes,
+    through a table of 256 entries."""
+    return Dispatch(
+        "gather_int8",
+        {"x": x.id, "table": Const(table), "y": y.id},
+        {
+            **words_params(y.layout),
+            "rank": len(sizes),
+            "sizes": tuple(reversed(sizes)),
+            "places": tuple(reversed(steps)),
+        },
+        threads=y.layout.words,
+        constants={"elementwise": x.shape == y.shape and x.layout.same_bytes(y.layout)},
+    )
+
+
+# --- several elements, broadcast
+
+
+def _bound(operand: Operand | Const) -> int | Const:
+    return operand.id if isinstance(operand, Operand) else operand
+
+
+def _walk(out: Operand, *operands: Operand | Const) -> dict[str, Param]:
+    """Params of a walk over the elements of a result; a constant that only the kernel knows is one element."""
+    return broadcast_params(out.shape, *(o.shape if isinstance(o, Operand) else () for o in operands))
+
+
+def _integers(
+    y: Operand,
+    function: str,
+    dtype: str,
+    operands: tuple[Operand | Const, Operand | Const],
+    alpha: float = 1.0,
+    bounds: tuple[float, float] = _UNBOUNDED,
+) -> Dispatch:
+    """A function of integers that are not int32, in 64 bits."""
+    numbers = int(alpha), *(_within(bound, _INT64) for bound in bounds)
+    words = (struct.unpack("<2I", (n % 2**64).to_bytes(8, "little")) for n in numbers)
+    item, count = ITEMSIZE[y.dtype], numel(y.shape)
+    a, b = operands
+    return Dispatch(
+        "integers",
+        {"a": _bound(a), "b": _bound(b), "y": y.id},
+        _walk(y, a, b) | dict(zip(("alpha", "low", "high"), words, strict=True)),
+        threads=cdiv(count, 4) if item == 1 else count,
+        constants={"function": function, "dtype": dtype, "y_item": item},
+    )
+
+
+def _layout(op: Op, reads: Sequence[Tensor], results: Sequence[Tensor]) -> LayoutName | None:
+    """Tensors that are walked lie in row-major order; quantized int8 is at home in any layout."""
+    return None if results[0].quantization else "plain"
+
+
+@kernel(Binary, layout=_layout)
+def binary(op: Binary, call: Call) -> Iterator[Dispatch]:
+    """By dtype: quantized int8, integers that are computed in 64 bits, or float32 and int32."""
+    a, b, y = call[op.a], call[op.b], call.out
+    if y.quantization is not None:
+        yield _binary_int8(op, a, b, y)
+    elif a.dtype in _WIDE:
+        yield _integers(y, op.function, a.dtype, (a, b), op.alpha)
+    else:
+        integer = a.dtype == "int32"
+        numbers: dict[str, Param] = {
+            "alpha": f32(op.alpha),
+            "integer_alpha": (int(op.alpha) + 2**31) % 2**32 - 2**31 if integer else 0,
+        }
+        yield Dispatch(
+            "binary",
+            {"a": a.id, "b": b.id, "y": y.id},
+            _walk(y, a, b) | numbers,
+            threads=numel(y.shape),
+            constants={"function": op.function, "integer": integer},
+        )
+
+
+def _binary_int8(op: Binary, a: Operand, b: Operand, out: Operand) -> Dispatch:
+    """int8 and int8, or int8 and float32, to int8."""
+    y, is_float = out.layout, b.dtype == "float32"
+    bind = {"a": a.id, "b": b.id, "y": out.id}
+    params: dict[str, Param] = {
+        "a_zero_point": a.zero_point,
+        "a_scale": f32(a.scale),
+        "b_zero_point": 0 if is_float else b.zero_point,
+        "b_scale": 1.0 if is_float else f32(b.scale),
+        "alpha": f32(op.alpha),
+        "inv_y_scale": f32(1.0 / out.scale),
+        "y_zero_point": out.zero_point,
+        "y_min": op.bounds[0],
+        "y_max": op.bounds[1],
+    }
+    alike = all(t.dtype == "int8" and t.shape == out.shape and t.layout.same_bytes(y) for t in (a, b))
+    if alike and y.words % 4 == 0:
+        flat = {"groups": y.words // 4, **params}
+        return Dispatch("binary_int8_flat", bind, flat, threads=y.words // 4, constants={"function": op.function})
+    params |= {
+        **words_params(y),
+        "rank": len(out.shape),
+        "sizes": tuple(reversed(out.shape)),
+        "a_places": _steps(a, out.shape),
+        "b_places": _steps(b, out.shape),
+    }
+    constants = {"function": op.function, "b_is_float": is_float}
+    return Dispatch("binary_int8", bind, params, threads=y.words, constants=constants)
+
+
+def _steps(operand: Operand, out: Shape) -> tuple[int, ...]:
+    """Bytes (elements, of floats) between neighbours along each axis of the broadcast output, innermost first; 0 along
+    broadcast ones."""
+    sizes = zip(operand.shape, strides(operand.shape, operand.layout_name), strict=True)
+    steps = [0 if size == 1 else step for size, step in sizes]
+    return tuple(reversed([0] * (len(out) - len(operand.shape)) + steps))
+
+
+# --- truth values
+
+
+@kernel(Compare, layout="plain")
+def compare(op: Compare, call: Call) -> Iterator[Dispatch]:
+    a, b, y = call[op.a], call[op.b], call.out
+    if a.dtype in _WIDE:
+        yield _integers(y, op.function, a.dtype, (a, b))
+    else:
+        yield _truth(op.function, a, b, y)
+
+
+@kernel(Logical)
+def logical(op: Logical, call: Call) -> Iterator[Dispatch]:
+    yield _truth(op.function, call[op.a], call[op.b], call.out)
+
+
+def _truth(function: str, a: Operand, b: Operand, y: Operand) -> Dispatch:
+    return Dispatch(
+        "compare",
+        {"a": a.id, "b": b.id, "y": y.id},
+        _walk(y, a, b),
+        threads=cdiv(numel(y.shape), 4),
+        constants={"function": function, "dtype": a.dtype},
+    )
+
+
+@kernel(ClampBy)
+def clamp_by(op: ClampBy, call: Call) -> Iterator[Dispatch]:
+    x, y = call[op.x], call.out
+    integer = x.dtype == "int32"
+    lowest, highest = (Const(struct.pack("<i" if integer else "<f", n)) for n in (_INT32 if integer else _UNBOUNDED))
+    low = lowest if op.low is None else call[op.low]
+    high = highest if op.high is None else call[op.high]
+    yield Dispatch(
+        "clamp_by_tensors",
+        {"x": x.id, "low": _bound(low), "high": _bound(high), "y": y.id},
+        _walk(y, x, low, high),
+        threads=numel(y.shape),
+        constants={"integer": integer},
+    )
+
+
+@kernel(Where, layout="plain")
+def where(op: Where, call: Call) -> Iterator[Dispatch]:
+    condition, a, b, y = call[op.condition], call[op.a], call[op.b], call.out
+    item, count = ITEMSIZE[y.dtype], numel(y.shape)
+    yield Dispatch(
+        "where",
+        {"condition": condition.id, "a": a.id, "b": b.id, "y": y.id},
+        _walk(y, condition, a, b),
+        threads=cdiv(count, 4) if item == 1 else count,
+        constants={"item": item},
+    )

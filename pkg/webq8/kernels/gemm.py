@@ -31,7 +31,7 @@ _THREADS = 128  # a workgroup of any of the kernels
 
 class Gathered(NamedTuple):
     """Rows of x that are pixels of a convolution's results, their taps gathered from maps. A transposed one falls into
-    phases: `strides` and `kernel` are its own, (1, 1) for others (see wgsl/parts/gemm_io.wgsl)."""
+    phases: `strides` and `kernel` are its own, (1, 1) for others (see gemm_io.wgsl)."""
 
     rows_are: Literal["convolution", "transposed"]
     params: Mapping[str, Param]  # of maps and windows

@@ -49,6 +49,8 @@ def pack_rows(data: memoryview, rows: int, parts: int, length: int, padded: int,
     row = max(row_bytes, parts * padded)
     if length == padded:  # runs that lie side by side are one
         parts, length = 1, parts * length
+    if parts * length == row:
+        return Const(bytes(data).ljust(round_up(rows, 4) * row, b"\0"))
     steps = (parts * length, length, 1), (row, padded, 1)
     return Const(scattered(data, (rows, parts, length), *steps, round_up(rows, 4) * row))
 

@@ -35,18 +35,23 @@ class _Windows(Op):
 
     def sizes(self, size: Sequence[int], kernel: Sequence[int]) -> Pair:
         """Height and width of y, by the formulas in the documentation of `torch.nn.Conv2d` and `ConvTranspose2d`."""
-        out = []
-        for i in range(2):
-            reach, around = self.dilation[i] * (kernel[i] - 1) + 1, self.padding[i] + self.padding[i + 2]
-            if self.transposed:
-                out.append((size[i] - 1) * self.stride[i] + reach - around + self.output_padding[i])
-            else:
-                out.append((size[i] + around - reach) // self.stride[i] + 1)
-        if min(kernel) < 1 or (not self.transposed and min(out) < 1):
-            raise BadArg(f"a kernel of {tuple(kernel)} on a map of {tuple(size)} leaves an output of {tuple(out)}")
-        if min(out) < 0:
-            raise BadArg(f"padding {self.padding} leaves a negative output size")
-        return out[0], out[1]
+        around = self.padding[0] + self.padding[2], self.padding[1] + self.padding[3]
+        reach = tuple(d * (k - 1) + 1 for d, k in zip(self.dilation, kernel, strict=True))
+        axes = zip(size, self.stride, around, reach, self.output_padding, strict=True)
+        if self.transposed:
+            height, width = ((x - 1) * step - pad + taps + extra for x, step, pad, taps, extra in axes)
+            if min(height, width) < 0:
+                raise BadArg(f"padding {self.padding} leaves a negative output size")
+        else:
+            height, width = ((x + pad - taps) // step + 1 for x, step, pad, taps, _ in axes)
+            if min(height, width) < 1:
+                raise BadArg(
+                    f"a kernel that reaches {reach} on a map of {tuple(size)} with padding {self.padding} leaves an "
+                    f"output of {(height, width)}"
+                )
+        if min(kernel) < 1:
+            raise BadArg(f"a kernel of {tuple(kernel)} has no taps")
+        return height, width
 
 
 class Conv2d(_Windows):

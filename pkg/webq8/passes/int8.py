@@ -23,7 +23,7 @@ from webq8.ir.ops.quantize import Dequantize, Quantize
 from webq8.ir.ops.reduce import FixedPointTable, Mean, check_mean_scales
 from webq8.ir.types import BadArg, PerTensor, Ref, Tensor, f32
 from webq8.passes.editor import Editor
-from webq8.passes.tables import IDENTITY, clamp_table
+from webq8.passes.tables import IDENTITY, clamp_table, signed
 from webq8.stages import Stage, Steps
 
 __all__ = ["arithmetic_on_int8", "run_on_int8"]
@@ -103,7 +103,7 @@ class _Rewriting:
 
     def _function(self, node: Node, x: Ref) -> None:
         known = self._known(x)
-        if known and known.length < _MOST_FUNCTIONS and numerics.knows(node.op):
+        if known and known.length < _MOST_FUNCTIONS and numerics.computes(node.op):
             self.functions[node.outputs[0]] = _Function(known.base, known.length + 1)
 
     def _function_of_two(self, node: Node, op: Binary) -> None:
@@ -112,7 +112,7 @@ class _Rewriting:
         known = [f for ref in (op.a, op.b) if (f := self._known(ref))]
         numbers = [ref for ref in (op.a, op.b) if self._number(ref) is not None]
         bases, length = {f.base for f in known}, sum(f.length for f in known)
-        if len(bases) != 1 or len(known) + len(numbers) < 2 or length >= _MOST_FUNCTIONS or not numerics.knows(op):
+        if len(bases) != 1 or len(known) + len(numbers) < 2 or length >= _MOST_FUNCTIONS or not numerics.computes(op):
             return
         (base,) = bases
         if self._tensor(base).shape == shape:
@@ -275,8 +275,7 @@ class _Path:
             base = self.emit(known.base, self.r.grids[known.base])
             self.made[ref, grid] = self._looked_up(base, self._table(ref, known.base, grid), grid)
         elif isinstance(op, Clamp):
-            low, high = numerics.quantized(_bounds(op), grid)
-            self.made[ref, grid] = self.bounded(self.emit(op.x, grid), low, high)
+            self.made[ref, grid] = self.bounded(self.emit(op.x, grid), *_quantized_bounds(_bounds(op), grid))
         elif (way := self.r.averages(op, grid)) is not None:
             assert isinstance(op, _Average)
             base = op.x if way is True else self.r.functions[op.x].base
@@ -299,9 +298,8 @@ class _Path:
     def _table(self, ref: Ref, base: Ref, grid: PerTensor) -> bytes:
         bounds = self._clamps(ref, base) if self.r.grids[base] == grid else None
         if bounds:
-            low, high = numerics.quantized(bounds, grid)
-            return clamp_table(low, high)
-        return bytes(v & 255 for v in numerics.quantized(self.r._values(ref, base), grid))
+            return clamp_table(*_quantized_bounds(bounds, grid))
+        return numerics.quantized(self.r._values(ref, base), grid)
 
     def _clamps(self, ref: Ref, base: Ref) -> tuple[float, float] | None:
         """Bounds of a function that only keeps its argument within them, where integers come back as they were: then
@@ -328,6 +326,11 @@ class _Path:
 
 def _bounds(clamp: Clamp) -> tuple[float, float]:
     return f32(clamp.low), f32(clamp.high)
+
+
+def _quantized_bounds(bounds: tuple[float, float], grid: PerTensor) -> tuple[int, int]:
+    low, high = (signed(byte) for byte in numerics.quantized(bounds, grid))
+    return low, high
 
 
 def _stays_on(grid: PerTensor, clamp: Clamp) -> bool:

@@ -7,9 +7,14 @@ from webq8.ir.ops.elementwise import Lookup
 from webq8.passes.editor import Editor
 from webq8.stages import Stage, Steps
 
-__all__ = ["IDENTITY", "clamp_table", "fuse_bounds", "fuse_tables"]
+__all__ = ["IDENTITY", "clamp_table", "fuse_bounds", "fuse_tables", "signed"]
 
 IDENTITY = bytes(v & 255 for v in range(-128, 128))
+
+
+def signed(byte: int) -> int:
+    """The int8 that a byte holds."""
+    return byte - 256 if byte > 127 else byte
 
 
 @cache
@@ -52,7 +57,7 @@ def fuse_bounds(graph: Graph) -> Steps[Graph]:
             continue
         if editor.tensors[node.op.x].quantization != editor.tensors[node.outputs[0]].quantization:
             continue
-        low, high = (b - 256 if b > 127 else b for b in (node.op.table[0], node.op.table[-1]))
+        low, high = signed(node.op.table[0]), signed(node.op.table[-1])
         if node.op.table == clamp_table(low, high):
             bounds = before.op.bounded(low, high)
             editor.remove(before)

@@ -20,13 +20,8 @@ _NAMED: dict[str, Any] = {
     "device": IGNORED,
     "pin_memory": IGNORED,
 }
-_LIKE: dict[str, Any] = {
-    "dtype": IGNORED,
-    "layout": IGNORED,
-    "device": IGNORED,
-    "pin_memory": IGNORED,
-    "memory_format": IGNORED,
-}
+_OPEN: dict[str, Any] = _NAMED | {"dtype": Dtype(default=None)}
+_LIKE: dict[str, Any] = _OPEN | {"memory_format": IGNORED}
 _NUMBER = NumberOrTruth()
 _ANY = TensorArg(DTYPES, "*O")
 
@@ -40,7 +35,7 @@ def _filled(g: Builder, size: Shape | None, x: Argument | None, dtype: str | Non
 
 @lowers("aten.full.default", size=DIMS, fill_value=_NUMBER, **_NAMED, out=result("dtype"))
 @lowers("aten::full.out", size=DIMS, fill_value=_NUMBER, out=_ANY)
-@lowers("aten.full_like.default", x=X, fill_value=_NUMBER, **_LIKE, out=result())
+@lowers("aten.full_like.default", x=X, fill_value=_NUMBER, **_LIKE, out=_ANY)
 @lowers("aten::full_like.out", x=X, fill_value=_NUMBER, memory_format=IGNORED, out=_ANY)
 def full(
     g: Builder, fill_value: float, size: Shape | None = None, x: Argument | None = None, dtype: str | None = None
@@ -59,7 +54,7 @@ def scalar_tensor(g: Builder, fill_value: float, dtype: str | None = None) -> Re
 def _register_constant(name: str, value: int) -> None:
     @lowers(f"aten.{name}.default", size=DIMS, **_NAMED, out=result("dtype"))
     @lowers(f"aten::{name}.out", size=DIMS, out=_ANY)
-    @lowers(f"aten.{name}_like.default", x=X, **_LIKE, out=result())
+    @lowers(f"aten.{name}_like.default", x=X, **_LIKE, out=_ANY)
     @lowers(f"aten::{name}_like.out", x=X, memory_format=IGNORED, out=_ANY)
     def constant(g: Builder, size: Shape | None = None, x: Argument | None = None, dtype: str | None = None) -> Ref:
         return _filled(g, size, x, dtype, value)
@@ -71,7 +66,7 @@ _register_constant("zeros", 0)
 _register_constant("ones", 1)
 
 
-@lowers("aten.empty_like.default", x=X, **_LIKE, out=result())
+@lowers("aten.empty_like.default", x=X, **_LIKE, out=_ANY)
 @lowers("aten::empty_like.out", x=X, memory_format=IGNORED, out=_ANY)
 @lowers("dim_order_ops._empty_dim_order.default", size=DIMS, **_NAMED, dim_order=IGNORED, out=result("dtype"))
 @lowers("dim_order_ops::_empty_dim_order.out", size=DIMS, dim_order=IGNORED, out=_ANY)
@@ -83,7 +78,6 @@ def empty(g: Builder, size: Shape | None = None, x: Argument | None = None, dtyp
 
 
 _MOST_FRACTIONS = 2**20  # they are computed here
-_OPEN: dict[str, Any] = _NAMED | {"dtype": Dtype(default=None)}
 _SEQUENCE = TensorArg(("float32", "int8", "uint8", "int32", "int64"), "*O")
 _STEP = NumberOrTruth(default=1)
 
@@ -133,18 +127,18 @@ def copy(g: Builder, self: Argument, x: Argument) -> Ref:
     return _cast(g, x, self.dtype, self.shape)
 
 
-@lowers("aten._to_copy.default", x=X, **_NAMED, non_blocking=IGNORED, memory_format=IGNORED, out=result("dtype"))
+@lowers("aten._to_copy.default", x=X, **_OPEN, non_blocking=IGNORED, memory_format=IGNORED, out=_ANY)
 @lowers("aten::_to_copy.out", x=X, non_blocking=IGNORED, memory_format=IGNORED, out=_ANY)
 @lowers(
     "dim_order_ops._to_dim_order_copy.default",
     x=X,
-    **_NAMED,
+    **_OPEN,
     non_blocking=IGNORED,
     dim_order=IGNORED,
-    out=result("dtype"),
+    out=_ANY,
 )
 @lowers("dim_order_ops::_to_dim_order_copy.out", x=X, non_blocking=IGNORED, dim_order=IGNORED, out=_ANY)
 def convert(g: Builder, x: Argument, dtype: str | None = None) -> Ref:
-    """x in another dtype. Fractions are cut off towards zero; what a smaller integer cannot hold wraps around; a float
+    """x in another dtype (its own, where that is null). Fractions are cut off towards zero; what a smaller integer cannot hold wraps around; a float
     that int64 cannot hold gives no useful integer, as in torch."""
-    return _cast(g, x, g.declared_dtype(dtype or "float32"), x.shape)
+    return _cast(g, x, g.declared_dtype(dtype or x.dtype), x.shape)

@@ -109,7 +109,7 @@ def sendable(method: PteMethod) -> dict[str, Any]:
 
 
 async def run_graph_in_page(sent, inputs, optimizations):
-    """Compiles a method with these optimizations (None: all), runs it once; outputs and dispatches. Runs in the page."""
+    """Compiles a method with these optimizations (None: all), runs it once in a page; outputs and dispatches."""
     from webq8.formats.pte.lower import lower
     from webq8.formats.pte.model import ListRef, OperatorCall, PteMethod
     from webq8.ir.types import Tensor

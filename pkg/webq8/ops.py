@@ -126,11 +126,12 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
             value = _tensor(give(value, only, name), None, None, name)
         # one that has to be a constant but is not there yet is refused like any other
         constant = isinstance(arg, TensorArg) and arg.must_be_constant(value.dtype)
-        kind = replace(value._type, data=value._data if constant else None)
-        ref = builder.add(kind)
-        if not constant:
-            inputs[ref] = value
-        return Held(ref, kind)
+        known = replace(value._type, data=value._data)
+        ref = builder.add(known)
+        if constant:
+            return Held(ref, known)
+        inputs[ref] = value
+        return Held(ref, value._type)
 
     args = [
         argument(a, v, f"{overload.short}: {name}") for (name, a), v in zip(overload.args.items(), given, strict=True)
@@ -141,6 +142,8 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
     changed = [replace(p, node="", op="", kind=k) for p, k in zip(problems, kinds, strict=True)]
     raise_problems(overload.short, changed)
     assert lowered is not None
+    for ref in inputs:  # what they hold was only looked at
+        builder.tensors[ref] = builder.tensors[ref].type()
     call = _Call(builder, inputs, lowered if isinstance(lowered, tuple) else (lowered,))
     call.results = tuple(Tensor(builder.type(ref).type(), call=call) for ref in call.outputs)
     return call.results if isinstance(lowered, tuple) else call.results[0]

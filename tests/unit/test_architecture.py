@@ -22,6 +22,7 @@ LAYERS = [
     "budget",
     "paths",
     "dtypes",
+    "scatter",
     "arrays",
     "ir",
     "plan.layout",

@@ -17,11 +17,13 @@ from unittest.mock import patch
 import numpy as np
 from webq8.budget import Budget
 from webq8.errors import Webq8Error
-from webq8.formats import flatbuf, read_pte
-from webq8.handlers import REGISTRY
-from webq8.ir import Limits
-from webq8.plan.planner import find_problems, plan_program
-from webq8.runtime.program import rewrite
+from webq8.formats import flatbuf, read_file
+from webq8.formats.pte.operators import OVERLOADS
+from webq8.passes import required
+from webq8.plan.planner import plan_program
+from webq8.runtime.compile import rewrite
+from webq8.stages import finish
+from webq8.target import SOFTWARE, Target
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 1.0
@@ -30,7 +32,7 @@ MEMORY = 64 * 2**20  # beyond twice the file's size
 _INTEGERS = (0, 1, -1, 2, 3, 7, 8, 16, 127, 128, 255, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 1, -(2**31))
 _LONG = (*_INTEGERS, 2**32, 2**40, 2**62, 2**63 - 1, -(2**63))
 _DOUBLES = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-45, 1e-320, 1e39, 1e308, float("inf"), float("-inf"), float("nan"), 2.0**31)
-_NAMES = [name.encode() for op in REGISTRY for name in (op, op.rpartition(".")[0])]
+_NAMES = [name.encode() for op in OVERLOADS for name in (op, op.rpartition(".")[0])]
 _ODD_NAMES = (b"\x1b[31m", b"\n\r\0", b"\xff", b"%s{}", "\u202e".encode())
 
 
@@ -85,7 +87,7 @@ def places(data: bytes) -> list[Place]:
             return super().string(slot)
 
     with patch.object(flatbuf, "Table", Noting):
-        read_pte(data)
+        read_file(data)
     headers = [Place(at, code, size) for at, code, size in ((0, "I", 4), (12, "I", 4), (16, "Q", 8), (24, "Q", 8))]
     return headers + list(found)
 
@@ -158,15 +160,15 @@ class Seed:
 def check(data: bytes) -> str:
     """From bytes to the plan, as `load` goes for either kind of device; the name of the error that ended it, if any."""
     try:
-        parsed = read_pte(data, "damaged.pte")
-        budget = Budget(parsed.size, "damaged.pte")
-        for method in parsed.methods.values():
-            graph, problems = find_problems(method, budget)
+        file = read_file(data, "damaged.pte")
+        budget = Budget(file.size, "damaged.pte")
+        for name, method in file.methods.items():
+            graph, problems = finish(method.lower(budget))
             if problems:
                 return str(problems[0]) and problems[0].kind.__name__
-            rewritten = {method.name: rewrite(graph, None, budget)}
-            for limits in (Limits(), Limits(software=True)):
-                plan_program(rewritten, limits, "damaged.pte", budget)
+            rewritten = {name: rewrite(required(graph), None, budget)}
+            for target in (Target(), Target(kind=SOFTWARE)):
+                plan_program(rewritten, target, "damaged.pte", budget)
     except Webq8Error as e:
         text = str(e)
         assert text.replace("\n", " ").isprintable(), "a message may not hold control characters"

@@ -1,9 +1,12 @@
-"""Graphs written call by call, and sent to a page."""
+"""Methods of `.pte` files written call by call, lowered here, or sent to a page and lowered there."""
 
 from typing import Any
 
 import numpy as np
-from webq8.ir import Call, Graph, ListRef, Tensor
+from webq8.formats.pte.lower import lower
+from webq8.formats.pte.model import ListRef, OperatorCall, PteMethod
+from webq8.ir.graph import Graph
+from webq8.ir.types import Tensor
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor.default"
 DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor.default"
@@ -22,7 +25,7 @@ class Builder:
 
     def __init__(self) -> None:
         self.values: list[Any] = []
-        self.calls: list[Call] = []
+        self.calls: list[OperatorCall] = []
         self.inputs: list[int] = []
 
     def value(self, value: Any) -> int:
@@ -48,7 +51,7 @@ class Builder:
     def call(self, op: str, *args: Any, out: tuple[tuple[int, ...], str]) -> int:
         ids = [a if isinstance(a, Ref) else self.value(a) for a in args]
         y = self.tensor(*out)
-        self.calls.append(Call(op, (*ids, y), f"node {len(self.calls)}"))
+        self.calls.append(OperatorCall(op, (*ids, y), f"node {len(self.calls)}"))
         return y
 
     def quantize(self, x: int, params: Params = (0.05, 0)) -> int:
@@ -81,12 +84,15 @@ class Builder:
         args = (Ref(x), *x_params, self.const(data), None, self.const(scales), *y_params, bias, *geometry, activation)
         return self.call(op, *args, out=(out, "int8"))
 
+    def method(self, *outputs: int) -> PteMethod:
+        return PteMethod("forward", tuple(self.values), tuple(self.calls), tuple(self.inputs), outputs)
+
     def graph(self, *outputs: int) -> Graph:
-        return Graph(tuple(self.values), tuple(self.calls), tuple(self.inputs), outputs)
+        return lower(self.method(*outputs), "graph")
 
 
-def sendable(graph: Graph) -> dict[str, Any]:
-    """A graph as what `PythonPage.call` can send; `received` in the page makes a graph of it again."""
+def sendable(method: PteMethod) -> dict[str, Any]:
+    """A method as what `PythonPage.call` can send; `received` in the page makes a method of it again."""
 
     def value(v: Any) -> Any:
         if isinstance(v, Tensor):
@@ -94,19 +100,21 @@ def sendable(graph: Graph) -> dict[str, Any]:
             return {"tensor": (list(v.shape), v.dtype, data)}
         return {"list": [int(i) for i in v.ids]} if isinstance(v, ListRef) else {"plain": v}
 
-    calls = [(c.op, [int(i) for i in c.args], c.node) for c in graph.calls]
     return {
-        "values": [value(v) for v in graph.values],
-        "calls": calls,
-        "inputs": list(graph.inputs),
-        "outputs": [int(i) for i in graph.outputs],
+        "values": [value(v) for v in method.values],
+        "calls": [(c.name, [int(i) for i in c.args], c.where) for c in method.calls],
+        "inputs": list(method.inputs),
+        "outputs": [int(i) for i in method.outputs],
     }
 
 
 async def run_graph_in_page(sent, inputs, optimizations):
-    """Compiles a graph with these optimizations (None: all), runs it once; outputs and dispatches. Runs in the page."""
-    from webq8.ir import Call, Graph, ListRef, Method, Program, Tensor
-    from webq8.runtime.program import compile_program
+    """Compiles a method with these optimizations (None: all), runs it once in a page; outputs and dispatches."""
+    from webq8.formats.pte.lower import lower
+    from webq8.formats.pte.model import ListRef, OperatorCall, PteMethod
+    from webq8.ir.types import Tensor
+    from webq8.passes import required
+    from webq8.runtime.load import compile_graphs
 
     def value(entry):
         [(kind, content)] = entry.items()
@@ -116,11 +124,10 @@ async def run_graph_in_page(sent, inputs, optimizations):
         return ListRef(tuple(content)) if kind == "list" else content
 
     values = tuple(value(v) for v in sent["values"])
-    calls = tuple(Call(op, tuple(args), node) for op, args, node in sent["calls"])
-    graph = Graph(values, calls, tuple(sent["inputs"]), tuple(sent["outputs"]))
-    program = await compile_program(
-        Program({"forward": Method("forward", graph)}), "graph", optimizations=optimizations
-    )
+    calls = tuple(OperatorCall(name, tuple(args), where) for name, args, where in sent["calls"])
+    method = PteMethod("forward", values, calls, tuple(sent["inputs"]), tuple(sent["outputs"]))
+    graphs = {"forward": required(lower(method, "graph"))}
+    program = await compile_graphs(graphs, "graph", optimizations=optimizations)
     with program:
         outputs = await program(*inputs)
         return list(outputs) if isinstance(outputs, tuple) else [outputs], program.dispatches()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from graphs import Builder, Params, Ref
-from webq8.ir import Call, Graph
+from webq8.formats.pte.model import OperatorCall, PteMethod
 
 DEPTH = 7
 
@@ -165,7 +165,7 @@ class _Random(Builder):
             return self.call("aten.max_pool2d.default", *args, out=((n, c, *sizes), "float32"))
         outs = [self.tensor((n, c, *sizes), dtype) for dtype in ("float32", "int32")]
         ids = [a if isinstance(a, Ref) else self.value(a) for a in args]
-        call = Call("aten.max_pool2d_with_indices.default", (*ids, self.list(*outs)), f"node {len(self.calls)}")
+        call = OperatorCall("aten.max_pool2d_with_indices.default", (*ids, self.list(*outs)), f"node {len(self.calls)}")
         self.calls.append(call)
         return outs[0]
 
@@ -199,8 +199,8 @@ MAP_OPS: tuple[Step, ...] = (
 ROW_OPS: tuple[Step, ...] = (_Random.linear_layer, _Random.add, _Random.relu, _Random.through_float)
 
 
-def random_graph(seed: int) -> tuple[Graph, list[np.ndarray]]:
-    """A graph of one input and one to three outputs, and that input."""
+def random_method(seed: int) -> tuple[PteMethod, list[np.ndarray]]:
+    """A method of one input and one to three outputs, and that input."""
     b = _Random(seed)
     maps = b.chance(0.8)
     sizes = (1, 3, 4, 5, 8, 17)
@@ -217,4 +217,4 @@ def random_graph(seed: int) -> tuple[Graph, list[np.ndarray]]:
     outputs += b.extras
     if b.chance(0.2):
         outputs.append(b.pick(*b.pool))
-    return b.graph(*outputs), [b.rng.normal(size=shape).astype(np.float32)]
+    return b.method(*outputs), [b.rng.normal(size=shape).astype(np.float32)]

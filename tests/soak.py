@@ -16,20 +16,21 @@ from pathlib import Path
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parent / "browser")]
 
 import fuzz
-from random_graphs import random_graph
+from random_graphs import random_method
 from test_differential import check_seed
 from webq8.desktop.host import Browser
-from webq8.ir import Graph, Tensor
+from webq8.formats.pte.model import PteMethod
+from webq8.ir.types import Tensor
 
 
-def show(graph: Graph) -> None:
+def show(method: PteMethod) -> None:
     def text(i: int) -> str:
-        value = graph.values[i]
+        value = method.values[i]
         return f"%{i} {value.dtype}{list(value.shape)}" if isinstance(value, Tensor) else repr(value)
 
-    for call in graph.calls:
-        print(f"{text(call.args[-1])} = {call.op}({', '.join(map(text, call.args[:-1]))})")
-    print("outputs:", ", ".join(map(text, graph.outputs)))
+    for call in method.calls:
+        print(f"{text(call.args[-1])} = {call.name}({', '.join(map(text, call.args[:-1]))})")
+    print("outputs:", ", ".join(map(text, method.outputs)))
 
 
 def graphs(seeds: range, gpu: str) -> int:
@@ -74,7 +75,7 @@ def main() -> int:
     failed = 0
     if args.kind != "files":
         if args.seed is not None:
-            show(random_graph(args.seed)[0])
+            show(random_method(args.seed)[0])
         failed += graphs(seeds(5_000), args.gpu)
     if args.kind != "graphs":
         if args.seed is not None:

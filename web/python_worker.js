@@ -11,7 +11,7 @@ export async function serve({ pyodide: version, desk }) {
   try {
     const pyodide = await startPython(version, { stdout: print, stderr: print });
     const { answer } = pyodide.pyimport("webq8.transport");
-    const { to_bytes, use_bytes } = pyodide.pyimport("webq8.gpu");
+    const { to_bytes, use_bytes } = pyodide.pyimport("webq8.backends.browser.bridge");
     await fetch(desk, { method: "POST" });
     for (;;) {
       const call = await fetch(desk);

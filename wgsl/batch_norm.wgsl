@@ -1,11 +1,12 @@
+// uses threads
 // Each channel less its mean over its standard deviation, times weight, plus bias; one thread an element.
 
 struct Params {
   outputs: u32,
   channels: u32,
   inner: u32,
-  weight_step: u32,
-  bias_step: u32,
+  weight_stride: u32,
+  bias_stride: u32,
   eps: f32,
 }
 
@@ -17,15 +18,11 @@ struct Params {
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
 @group(0) @binding(6) var<uniform> params: Params;
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
+fn run(i: u32) {
   if (i >= params.outputs) {
     return;
   }
-  let c = i / params.inner % params.channels;
-  let scale = inverseSqrt(variance[c] + params.eps) * weight[c * params.weight_step];
-  y[i] = (x[i] - mean[c]) * scale + bias[c * params.bias_step];
+  let channel = i / params.inner % params.channels;
+  let scale = inverseSqrt(variance[channel] + params.eps) * weight[channel * params.weight_stride];
+  y[i] = (x[i] - mean[channel]) * scale + bias[channel * params.bias_stride];
 }

@@ -1,6 +1,7 @@
-// y = f(a, b) element by element, both broadcast; one thread an element.
-
+// uses elements
+// uses walk
 // uses quotient
+// y = f(a, b) element by element, both broadcast.
 
 const ADD = 0u;
 const MUL = 1u;
@@ -14,7 +15,6 @@ const FMOD = 8u;
 const REMAINDER = 9u;
 const ATAN2 = 10u;
 
-const ONE_BITS = 0x3f800000u;
 const QUARTER_PI = 0.78539816;
 
 override function: u32 = ADD;
@@ -25,7 +25,7 @@ struct Params {
   rank: u32,
   alpha: f32,
   integer_alpha: i32,
-  axes: array<vec4<u32>, 8>,
+  axes: array<vec4<u32>, 8>,  // of y, with the strides in a and b
 }
 
 @group(0) @binding(0) var<storage, read> a: array<u32>;
@@ -199,27 +199,16 @@ fn apply_integer(v: i32, w: i32) -> u32 {
   }
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
-  if (i >= params.count) {
-    return;
-  }
-  // an axis is its size and the strides in a and b; the innermost comes first
-  var at = vec2<u32>();
-  var rest = i;
-  for (var d = 0u; d < params.rank; d++) {
-    let axis = params.axes[d];
-    at += rest % axis.x * axis.yz;
-    rest /= axis.x;
-  }
+fn y_bytes() -> u32 {
+  return 4u;
+}
+
+fn element(i: u32) -> vec2<u32> {
+  let at = walk(i, 0u, params.rank);
   let p = a[at.x];
   let q = b[at.y];
   if (integer) {
-    y[i] = apply_integer(bitcast<i32>(p), bitcast<i32>(q));
-  } else {
-    y[i] = apply(bitcast<f32>(p), bitcast<f32>(q));
+    return vec2<u32>(apply_integer(bitcast<i32>(p), bitcast<i32>(q)), 0u);
   }
+  return vec2<u32>(apply(bitcast<f32>(p), bitcast<f32>(q)), 0u);
 }

@@ -1,3 +1,4 @@
+// uses threads
 // Puts the channels of one map into those of a wider one, word by word; both channels-last. One thread a word of x.
 
 struct Params {
@@ -12,11 +13,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let index = flat_workgroup(id, grid) * 64u + local;
+fn run(index: u32) {
   if (index < params.words) {
     let pixel = index / params.channel_words;
     let word = index % params.channel_words;

@@ -1,3 +1,5 @@
+// uses workgroups_128
+// uses dot4
 // The ceiling of dot4I8Packed: sixteen chains of it in registers, nothing read or written on the way.
 
 struct Params {
@@ -8,10 +10,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-@compute @workgroup_size(128)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
+fn run(_workgroup: u32, local: u32) {
   let a = vec4<u32>(x[local % 64u]) + vec4<u32>(0u, 1u, 2u, 3u);
   let b = a + vec4<u32>(4u);
   let c = a + vec4<u32>(8u);

@@ -1,6 +1,7 @@
-// The scale or the zero point by which integers hold all elements, and 0; one workgroup.
-
+// uses workgroups
+// uses tree
 // uses quotient
+// The scale or the zero point by which integers hold all elements, and 0; one workgroup.
 
 override zero_point: bool = false;  // write that in place of the scale
 override wide: bool = true;  // as float64 or int64
@@ -17,8 +18,14 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-// the lowest and the highest rank
-var<workgroup> partial: array<vec2<i32>, 64>;
+const lanes = 64u;
+
+// The lowest and the highest rank.
+alias Partial = vec2<i32>;
+
+fn combined(a: Partial, b: Partial) -> Partial {
+  return vec2<i32>(min(a.x, b.x), max(a.y, b.y));
+}
 
 fn of_rank(r: i32) -> u32 {
   return select(u32(r), u32(-r) | SIGN_BIT, r < 0);
@@ -37,29 +44,19 @@ fn widened64(bits: u32) -> vec2<u32> {
   return vec2<u32>(mantissa << 29u, (bits & SIGN_BIT) | (wide_exponent << 20u) | (mantissa >> 3u));
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
+fn run(_workgroup: u32, local: u32) {
   // 0 is among the elements
   var found = vec2<i32>();
   for (var i = local; i < params.count; i += 64u) {
     let r = rank(x[i]);
-    found = vec2<i32>(min(found.x, r), max(found.y, r));
+    found = combined(found, vec2<i32>(r));
   }
-  partial[local] = found;
-  for (var half = 32u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (local < half) {
-      let other = partial[local + half];
-      partial[local] = vec2<i32>(min(partial[local].x, other.x), max(partial[local].y, other.y));
-    }
-  }
+  found = reduced(found, local);
   if (local > 0u) {
     return;
   }
-  let low = bitcast<f32>(of_rank(partial[0].x));
-  let high = select(of_rank(partial[0].y), NAN_BITS, partial[0].y == RANK_OF_NAN);
+  let low = bitcast<f32>(of_rank(found.x));
+  let high = select(of_rank(found.y), NAN_BITS, found.y == RANK_OF_NAN);
   let bits = scale(low, bitcast<f32>(high));
   var result = widened64(bits);
   if (zero_point) {

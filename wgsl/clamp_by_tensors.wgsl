@@ -1,11 +1,14 @@
-// y = x within bounds, all three broadcast; elements of four bytes, one a thread.
+// uses elements
+// uses walk
+// uses floats
+// y = x within bounds, all three broadcast; elements of four bytes.
 
 override integer: bool = false;
 
 struct Params {
   count: u32,
   rank: u32,
-  axes: array<vec4<u32>, 8>,
+  axes: array<vec4<u32>, 8>,  // of y, with the strides in x, low and high
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -28,21 +31,11 @@ fn chosen(a: u32, b: u32, smaller: bool) -> u32 {
   return select(b, a, !is_nan(w) && rank(v) != rank(w) && (rank(v) > rank(w)) != smaller);
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
-  if (i >= params.count) {
-    return;
-  }
-  // an axis is its size and the strides in the three; the innermost comes first
-  var at = vec3<u32>();
-  var rest = i;
-  for (var d = 0u; d < params.rank; d++) {
-    let axis = params.axes[d];
-    at += rest % axis.x * axis.yzw;
-    rest /= axis.x;
-  }
-  y[i] = chosen(chosen(x[at.x], low[at.y], false), high[at.z], true);
+fn y_bytes() -> u32 {
+  return 4u;
+}
+
+fn element(i: u32) -> vec2<u32> {
+  let at = walk(i, 0u, params.rank);
+  return vec2<u32>(chosen(chosen(x[at.x], low[at.y], false), high[at.z], true), 0u);
 }

@@ -1,4 +1,7 @@
-// y = f(a, b), a truth value, element by element, both broadcast; one thread a word of four.
+// uses elements
+// uses walk
+// uses floats
+// y = f(a, b), a truth value, element by element, both broadcast.
 
 const EQ = 0u;
 const NE = 1u;
@@ -19,7 +22,7 @@ override dtype: u32 = FLOAT32;
 struct Params {
   count: u32,
   rank: u32,
-  axes: array<vec4<u32>, 8>,
+  axes: array<vec4<u32>, 8>,  // of y, with the strides in a and b
 }
 
 @group(0) @binding(0) var<storage, read> a: array<u32>;
@@ -52,14 +55,7 @@ fn holds(ordered: bool, less: bool, greater: bool) -> bool {
 }
 
 fn compare(i: u32) -> bool {
-  // an axis is its size and the strides in a and b; the innermost comes first
-  var at = vec2<u32>();
-  var rest = i;
-  for (var d = 0u; d < params.rank; d++) {
-    let axis = params.axes[d];
-    at += rest % axis.x * axis.yz;
-    rest /= axis.x;
-  }
+  let at = walk(i, 0u, params.rank);
   if (dtype == FLOAT32) {
     let v = bitcast<f32>(a[at.x]);
     let w = bitcast<f32>(b[at.y]);
@@ -81,17 +77,10 @@ fn compare(i: u32) -> bool {
   return holds(true, (v < w), (v > w));
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
-  if (i >= (params.count + 3u) / 4u) {
-    return;
-  }
-  var word = 0u;
-  for (var lane = 0u; lane < min(4u, params.count - 4u * i); lane++) {
-    word |= select(0u, 1u, compare(4u * i + lane)) << (8u * lane);
-  }
-  y[i] = word;
+fn y_bytes() -> u32 {
+  return 1u;
+}
+
+fn element(i: u32) -> vec2<u32> {
+  return vec2<u32>(u32(compare(i)), 0u);
 }

@@ -1,3 +1,7 @@
+// uses threads
+// uses dot4
+// uses maps
+// uses epilogue
 // q8ta_conv2d_dw with a kernel of 3 × 3 taps, on GPUs with packed dot products: a thread takes a word of four channels down a
 // strip of y, two columns of x (four with stride 1) after another.
 //
@@ -12,19 +16,10 @@ struct Params {
   strips: u32,
   bands: u32,
   band_rows: u32,
-  y_height: u32,
-  y_width: u32,
-  x_height: u32,
-  x_width: u32,
   pad_height: u32,
   pad_width: u32,
-  x_zero_point: i32,
-  x_scale: f32,
-  inv_y_scale: f32,
-  y_zero_point: i32,
-  activation_min: f32,
-  y_min: f32,
-  y_max: f32,
+  @align(16) maps: Maps,
+  @align(16) epilogue: Epilogue,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -35,10 +30,10 @@ struct Params {
 
 // Outside of the map x is its zero point.
 fn load(image: u32, h: i32, v: i32, word: u32) -> u32 {
-  if (h < 0 || v < 0 || h >= i32(params.x_height) || v >= i32(params.x_width)) {
-    return u32(params.x_zero_point & 255) * 0x01010101u;
+  if (h < 0 || v < 0 || h >= i32(params.maps.x_height) || v >= i32(params.maps.x_width)) {
+    return u32(params.epilogue.x_zero_point & 255) * 0x01010101u;
   }
-  return x[((image * params.x_height + u32(h)) * params.x_width + u32(v)) * params.n_words + word];
+  return x[((image * params.maps.x_height + u32(h)) * params.maps.x_width + u32(v)) * params.n_words + word];
 }
 
 // Four pixels of four channels as four channels of four pixels.
@@ -88,18 +83,12 @@ fn sum(start: vec4<i32>, upper: vec4<u32>, middle: vec4<u32>, lower: vec4<u32>, 
 }
 
 fn store(row: u32, column: u32, word: u32, acc: vec4<i32>) {
-  if (column < params.y_width) {
-    y[(row * params.y_width + column) * params.n_words + word] = requantize(
-      acc, params.x_scale, channel[2u * word], channel[2u * word + 1u], params.activation_min, params.inv_y_scale,
-      params.y_zero_point, params.y_min, params.y_max);
+  if (column < params.maps.y_width) {
+    y[(row * params.maps.y_width + column) * params.n_words + word] = requantized(acc, word);
   }
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let index = flat_workgroup(id, grid) * 64u + local;
+fn run(index: u32) {
   if (index >= params.threads) {
     return;
   }
@@ -111,10 +100,10 @@ fn main(
   let taps = Taps(load_taps(0u, word), load_taps(1u, word), load_taps(2u, word));
   let moved = Taps(taps.upper << vec4<u32>(8u), taps.middle << vec4<u32>(8u), taps.lower << vec4<u32>(8u));
   let ones = vec4<u32>(0x01010101u);
-  let start = -params.x_zero_point * sum(vec4<i32>(), ones, ones, ones, taps);
+  let start = -params.epilogue.x_zero_point * sum(vec4<i32>(), ones, ones, ones, taps);
 
   let first = band * params.band_rows;
-  let end = min(first + params.band_rows, params.y_height);
+  let end = min(first + params.band_rows, params.maps.y_height);
   var h = i32(first * params.stride) - i32(params.pad_height);
   var upper = load_row(image, h, left, word);
   var middle = load_row(image, h + 1, left, word);
@@ -123,7 +112,7 @@ fn main(
       middle = load_row(image, h + 1, left, word);
     }
     let lower = load_row(image, h + 2, left, word);
-    let row = image * params.y_height + oh;
+    let row = image * params.maps.y_height + oh;
     let column = strip * 4u / params.stride;
     if (params.stride == 1u) {
       store(row, column, word, sum(start, upper.first, middle.first, lower.first, taps));

@@ -1,3 +1,7 @@
+// uses threads
+// uses widened
+// uses window
+// uses epilogue
 // conv2d_windowed.wgsl on a CPU that emulates a GPU: a thread makes four pixels of a row × four channels, their products
 // are floats. Pixels of a transposed convolution lie a stride apart, so that the four of a thread take the same taps.
 // Taps outside of the map count as the zero point.
@@ -9,30 +13,14 @@ override long_sums: bool = false; // more terms than a float32 holds: each tap's
 struct Params {
   rows: u32,
   blocks: u32,
-  apart: u32,
-  y_height: u32,
-  y_width: u32,
+  pixel_stride: u32,  // between the pixels of a thread
   y_channel_words: u32,
   n_words: u32,
-  x_height: u32,
-  x_width: u32,
   x_channel_words: u32,
-  window: u32,
-  kernel_height: u32,
-  kernel_width: u32,
-  stride_height: u32,
-  stride_width: u32,
-  pad_height: u32,
-  pad_width: u32,
-  dilation_height: u32,
-  dilation_width: u32,
-  x_zero_point: i32,
-  x_scale: f32,
-  inv_y_scale: f32,
-  y_zero_point: i32,
-  activation_min: f32,
-  y_min: f32,
-  y_max: f32,
+  window_words: u32,
+  @align(16) maps: Maps,
+  @align(16) window: Window,
+  @align(16) epilogue: Epilogue,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -54,55 +42,49 @@ fn four(at: vec4<u32>, inside: bool, nothing: u32, zero: vec4<f32>, w: mat4x4<f3
 }
 
 fn store(row: u32, column: u32, word: u32, acc: vec4<i32>) {
-  if (column < params.y_width) {
-    y[(row * params.y_width + column) * params.y_channel_words + word] = requantize(
-      acc, params.x_scale, channel[2u * word], channel[2u * word + 1u],
-      params.activation_min, params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max);
+  if (column < params.maps.y_width) {
+    y[(row * params.maps.y_width + column) * params.y_channel_words + word] = requantized(acc, word);
   }
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let index = flat_workgroup(id, grid) * 64u + local;
+fn run(index: u32) {
   let word = index % params.n_words;
-  let apart = params.apart;
+  let pixel_stride = params.pixel_stride;
   let block = index / params.n_words % params.blocks;
-  let phase = index / params.n_words / params.blocks % apart;
-  let row = index / params.n_words / params.blocks / apart;
+  let phase = index / params.n_words / params.blocks % pixel_stride;
+  let row = index / params.n_words / params.blocks / pixel_stride;
   if (row >= params.rows) {
     return;
   }
-  let n = row / params.y_height;
-  let oh = i32(row % params.y_height);
-  let ow = i32(block * 4u * apart + phase);
+  let n = row / params.maps.y_height;
+  let oh = i32(row % params.maps.y_height);
+  let ow = i32(block * 4u * pixel_stride + phase);
   let start = first[word];
-  let nothing = pack(vec4<i32>(params.x_zero_point));
+  let nothing = pack(vec4<i32>(params.epilogue.x_zero_point));
   let zero = widened(nothing);
-  let stride_height = i32(params.stride_height);
-  let stride_width = i32(params.stride_width);
-  let dilation_width = i32(params.dilation_width);
-  let kernel_width = params.kernel_width;
-  let pad_width = i32(params.pad_width);
-  let x_width = params.x_width;
+  let stride_height = i32(params.window.stride_height);
+  let stride_width = i32(params.window.stride_width);
+  let dilation_width = i32(params.window.dilation_width);
+  let kernel_width = params.window.kernel_width;
+  let pad_width = i32(params.window.pad_width);
+  let x_width = params.maps.x_width;
   let x_channel_words = params.x_channel_words;
-  let window = params.window;
+  let window_words = params.window_words;
   var acc0 = vec4<i32>();
   var acc1 = vec4<i32>();
   var acc2 = vec4<i32>();
   var acc3 = vec4<i32>();
   var sums = mat4x4<f32>();
-  for (var kh = 0u; kh < params.kernel_height; kh++) {
-    var ih = oh * stride_height + i32(kh * params.dilation_height) - i32(params.pad_height);
+  for (var kh = 0u; kh < params.window.kernel_height; kh++) {
+    var ih = oh * stride_height + i32(kh * params.window.dilation_height) - i32(params.window.pad_height);
     if (transposed) {
-      let reach = oh + i32(params.pad_height) - i32(kh * params.dilation_height);
+      let reach = oh + i32(params.window.pad_height) - i32(kh * params.window.dilation_height);
       ih = select(-1, reach / stride_height, reach % stride_height == 0);
     }
-    if (ih < 0 || ih >= i32(params.x_height)) {
+    if (ih < 0 || ih >= i32(params.maps.x_height)) {
       continue;
     }
-    let line = (n * params.x_height + u32(ih)) * x_width;
+    let line = (n * params.maps.x_height + u32(ih)) * x_width;
     for (var kw = 0u; kw < kernel_width; kw++) {
       var columns = (ow + vec4<i32>(0, 1, 2, 3)) * stride_width + i32(kw) * dilation_width - pad_width;
       if (transposed) {
@@ -117,8 +99,8 @@ fn main(
         continue;
       }
       let base = (line + vec4<u32>(columns)) * x_channel_words;
-      var w = ((word * params.kernel_height + kh) * kernel_width + kw) * window;
-      for (var i = 0u; i < window; i++) {
+      var w = ((word * params.window.kernel_height + kh) * kernel_width + kw) * window_words;
+      for (var i = 0u; i < window_words; i++) {
         let b = weight[w];
         let weights = widened4(b.x, b.y, b.z, b.w);
         if (shared_window) {
@@ -135,16 +117,16 @@ fn main(
         w++;
       }
       if (long_sums) {
-        acc0 += vec4<i32>(sums[0] * NARROWED);
-        acc1 += vec4<i32>(sums[1] * NARROWED);
-        acc2 += vec4<i32>(sums[2] * NARROWED);
-        acc3 += vec4<i32>(sums[3] * NARROWED);
+        acc0 += narrowed(sums[0]);
+        acc1 += narrowed(sums[1]);
+        acc2 += narrowed(sums[2]);
+        acc3 += narrowed(sums[3]);
         sums = mat4x4<f32>();
       }
     }
   }
-  store(row, u32(ow), word, acc0 + vec4<i32>(sums[0] * NARROWED));
-  store(row, u32(ow) + apart, word, acc1 + vec4<i32>(sums[1] * NARROWED));
-  store(row, u32(ow) + 2u * apart, word, acc2 + vec4<i32>(sums[2] * NARROWED));
-  store(row, u32(ow) + 3u * apart, word, acc3 + vec4<i32>(sums[3] * NARROWED));
+  store(row, u32(ow), word, acc0 + narrowed(sums[0]));
+  store(row, u32(ow) + pixel_stride, word, acc1 + narrowed(sums[1]));
+  store(row, u32(ow) + 2u * pixel_stride, word, acc2 + narrowed(sums[2]));
+  store(row, u32(ow) + 3u * pixel_stride, word, acc3 + narrowed(sums[3]));
 }

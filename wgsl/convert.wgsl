@@ -1,5 +1,7 @@
-// y = x in another dtype, x broadcast, or y = start, start + step, …; one thread an element of y, or a word of four 1-byte
-// elements.
+// uses elements
+// uses walk
+// uses wide
+// y = x in another dtype, x broadcast, or y = start, start + step, ….
 
 override x_dtype: u32 = FLOAT32;
 override y_dtype: u32 = FLOAT32;
@@ -8,13 +10,12 @@ override sequence: bool = false;  // nothing is read: the elements are int64, th
 struct Params {
   count: u32,
   rank: u32,
-  axes: array<vec4<u32>, 8>,
+  axes: array<vec4<u32>, 8>,  // of y, with the stride in x
   // in 64 bits, low word first
-  start: array<vec4<u32>, 1>,
-  step: array<vec4<u32>, 1>,
+  start: vec4<u32>,
+  step: vec4<u32>,
 }
 
-// uses wide
 @group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
 @group(0) @binding(2) var<uniform> params: Params;
@@ -49,28 +50,16 @@ fn float_to_int(bits: u32) -> vec2<u32> {
   return v;
 }
 
-// An axis is its size and the stride in x; the innermost comes first.
-fn source(i: u32) -> u32 {
-  var at = 0u;
-  var rest = i;
-  for (var d = 0u; d < params.rank; d++) {
-    let axis = params.axes[d];
-    at += rest % axis.x * axis.y;
-    rest /= axis.x;
-  }
-  return at;
-}
-
 fn in_sequence(i: u32) -> vec2<u32> {
-  return added(params.start[0].xy, product(vec2<u32>(i, 0u), params.step[0].xy));
+  return added(params.start.xy, product(vec2<u32>(i, 0u), params.step.xy));
 }
 
-fn convert(i: u32) -> vec2<u32> {
+fn element(i: u32) -> vec2<u32> {
   var v: vec2<u32>;
   if (sequence) {
     v = in_sequence(i);
   } else {
-    v = load(source(i));
+    v = load(walk(i, 0u, params.rank).x);
   }
   if (y_dtype == BOOL) {
     let bits = select(v.x | v.y, v.x & 0x7fffffffu, x_dtype == FLOAT32);
@@ -85,30 +74,6 @@ fn convert(i: u32) -> vec2<u32> {
   return v;
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
-  if (y_dtype >= INT8) {
-    if (i >= (params.count + 3u) / 4u) {
-      return;
-    }
-    var word = 0u;
-    for (var lane = 0u; lane < min(4u, params.count - 4u * i); lane++) {
-      word = insertBits(word, convert(4u * i + lane).x, lane * 8u, 8u);
-    }
-    y[i] = word;
-    return;
-  }
-  if (i >= params.count) {
-    return;
-  }
-  let v = convert(i);
-  if (y_dtype == INT64) {
-    y[2u * i] = v.x;
-    y[2u * i + 1u] = v.y;
-  } else {
-    y[i] = v.x;
-  }
+fn y_bytes() -> u32 {
+  return bytes_of(y_dtype);
 }

@@ -1,9 +1,8 @@
+// uses lanes
+// uses wide
 // Running sums along one dimension, as float32 or integers; `lanes` threads share a row, each taking a part of it: what
 // stands before the part is the sum of the parts before.
 
-// uses wide
-
-override lanes: u32 = 1u;
 override dtype: u32 = FLOAT32;  // of x
 override floats: bool = true;   // results are float32
 override wide: bool = false;    // or int64, else int32
@@ -37,11 +36,7 @@ fn sum_of(v: vec2<u32>, w: vec2<u32>) -> vec2<u32> {
   return added(v, w);
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let row = flat_workgroup(id, grid) * (64u / lanes) + local / lanes;
+fn run(row: u32, local: u32) {
   let lane = local % lanes;
   let base = row / params.inner * params.count * params.inner + row % params.inner;
   let part = (params.count + lanes - 1u) / lanes;

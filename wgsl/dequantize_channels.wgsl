@@ -1,6 +1,6 @@
-// Integers of any size to float32, each channel by its own scale and zero point, both row-major; one thread an element.
-
+// uses threads
 // uses channels
+// Integers of any size to float32, each channel by its own scale and zero point, both row-major; one thread an element.
 
 override size: u32 = 1u;                 // of an integer, in bytes
 override is_signed: bool = true;
@@ -8,10 +8,7 @@ override converts_first: bool = false;   // integer and zero point become floats
 
 struct Params {
   count: u32,
-  channels: u32,
-  inner: u32,
-  scale_step: u32,
-  zero_step: u32,
+  @align(16) by_channel: ByChannel,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -37,11 +34,7 @@ fn difference(v: i32, w: i32) -> f32 {
   return select(magnitude, -magnitude, v < w);
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let element = flat_workgroup(id, grid) * 64u + local;
+fn run(element: u32) {
   if (element >= params.count) {
     return;
   }

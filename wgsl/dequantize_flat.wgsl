@@ -1,3 +1,5 @@
+// uses workgroups_128
+// uses dot4
 // int8 to float32 where both lie in the same order without gaps; one thread 4 elements twice, so that stores are side by
 // side.
 
@@ -11,11 +13,8 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<f32>>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-@compute @workgroup_size(128)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 256u + local;
+fn run(workgroup: u32, local: u32) {
+  let i = workgroup * 256u + local;
   let j = i + 128u;
   if (j < params.words) {
     let a = x[i];

@@ -1,3 +1,4 @@
+// uses threads
 // Maps read at places of a grid, whose coordinates −1 and 1 are the edges of the map; one thread an element of y.
 
 const BILINEAR = 0u;
@@ -5,6 +6,7 @@ const NEAREST = 1u;
 const BICUBIC = 2u;
 
 const ZEROS = 0u;
+const BORDER = 1u;
 const REFLECTION = 2u;
 
 override interpolation: u32 = BILINEAR;
@@ -100,12 +102,7 @@ fn bicubic(base: u32, at: vec2<f32>, size: vec2<f32>) -> f32 {
   return sum;
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid_size: vec3<u32>,
-  @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid_size) * 64u + local;
+fn run(i: u32) {
   if (i >= params.outputs) {
     return;
   }

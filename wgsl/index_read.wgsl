@@ -1,5 +1,6 @@
-// y[i] = x at the place that index tensors say. One thread an element of four bytes, or a word of y where elements have
-// one byte; those of eight bytes are two words, their innermost axis.
+// uses elements
+// uses indices
+// y[i] = x at the place that index tensors say. Elements of eight bytes are two words, their innermost axis.
 
 override bytes: bool = false;
 
@@ -12,7 +13,6 @@ struct Params {
   axes: array<vec4<u32>, 18>,
 }
 
-// uses indices
 @group(0) @binding(6) var<storage, read> x: array<u32>;
 @group(0) @binding(7) var<storage, read_write> y: array<u32>;
 @group(0) @binding(8) var<uniform> params: Params;
@@ -27,20 +27,14 @@ fn place(i: u32) -> u32 {
   return sum;
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
-  if (!bytes && i < params.count) {
-    y[i] = x[place(i)];
+fn y_bytes() -> u32 {
+  return select(4u, 1u, bytes);
+}
+
+fn element(i: u32) -> vec2<u32> {
+  let at = place(i);
+  if (bytes) {
+    return vec2<u32>(extractBits(x[at / 4u], at % 4u * 8u, 8u), 0u);
   }
-  if (bytes && i < (params.count + 3u) / 4u) {
-    var word = 0u;
-    for (var lane = 0u; lane < min(4u, params.count - 4u * i); lane++) {
-      let at = place(4u * i + lane);
-      word |= extractBits(x[at / 4u], at % 4u * 8u, 8u) << (8u * lane);
-    }
-    y[i] = word;
-  }
+  return vec2<u32>(x[at], 0u);
 }

@@ -1,3 +1,5 @@
+// uses threads
+// uses indices
 // Elements of y, where index tensors or a mask say so, become elements of `values`, or these are added to them. A thread
 // looks for what is written to its element, in order: so whatever is written there twice ends as if written in turn.
 // One thread an element of y, or a word of four 1-byte elements.
@@ -25,7 +27,6 @@ struct Params {
   axes: array<vec4<u32>, 32>,
 }
 
-// uses indices
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 @group(0) @binding(7) var<storage, read_write> y: array<u32>;
 @group(0) @binding(8) var<uniform> params: Params;
@@ -108,11 +109,7 @@ fn written(element: u32, before: vec2<u32>) -> vec2<u32> {
   return v;
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
+fn run(i: u32) {
   if (item == 1u && i < (params.count + 3u) / 4u) {
     var word = y[i];
     for (var lane = 0u; lane < min(4u, params.count - 4u * i); lane++) {

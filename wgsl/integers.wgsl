@@ -1,5 +1,7 @@
-// y = f(a, b) on integers of any size, element by element, both broadcast: in 64 bits, then cut to those of y. One thread
-// an element of y, or a word of four 1-byte elements.
+// uses elements
+// uses walk
+// uses wide
+// y = f(a, b) on integers of any size, element by element, both broadcast: in 64 bits, then cut to those of y.
 
 const ADD = 0u;
 const MUL = 1u;
@@ -27,13 +29,12 @@ struct Params {
   count: u32,
   rank: u32,
   // in 64 bits, low word first
-  alpha: array<vec4<u32>, 1>,
-  low: array<vec4<u32>, 1>,
-  high: array<vec4<u32>, 1>,
-  axes: array<vec4<u32>, 8>,
+  alpha: vec4<u32>,
+  low: vec4<u32>,
+  high: vec4<u32>,
+  axes: array<vec4<u32>, 8>,  // of y, with the strides in a and b
 }
 
-// uses wide
 @group(0) @binding(0) var<storage, read> a: array<u32>;
 @group(0) @binding(1) var<storage, read> b: array<u32>;
 @group(0) @binding(2) var<storage, read_write> y: array<u32>;
@@ -85,7 +86,7 @@ fn divided(v: vec2<u32>, w: vec2<u32>) -> Division {
 fn apply(v: vec2<u32>, w: vec2<u32>) -> vec2<u32> {
   switch function {
     case ADD: {
-      return added(v, product(w, params.alpha[0].xy));
+      return added(v, product(w, params.alpha.xy));
     }
     case MUL: {
       return product(v, w);
@@ -108,8 +109,8 @@ fn apply(v: vec2<u32>, w: vec2<u32>) -> vec2<u32> {
       return magnitude(v);
     }
     case CLAMP: {
-      let low = params.low[0].xy;
-      let high = params.high[0].xy;
+      let low = params.low.xy;
+      let high = params.high.xy;
       let raised = select(v, low, below(v, low));
       return select(raised, high, below(high, raised));
     }
@@ -137,40 +138,11 @@ fn apply(v: vec2<u32>, w: vec2<u32>) -> vec2<u32> {
   }
 }
 
-fn result(i: u32) -> vec2<u32> {
-  // an axis is its size and the strides in a and b; the innermost comes first
-  var at = vec2<u32>();
-  var rest = i;
-  for (var d = 0u; d < params.rank; d++) {
-    let axis = params.axes[d];
-    at += rest % axis.x * axis.yz;
-    rest /= axis.x;
-  }
+fn element(i: u32) -> vec2<u32> {
+  let at = walk(i, 0u, params.rank);
   return apply(load_a(at.x), load_b(at.y));
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
-  if (y_item == 1u) {
-    if (i < (params.count + 3u) / 4u) {
-      var word = 0u;
-      for (var lane = 0u; lane < min(4u, params.count - 4u * i); lane++) {
-        word = insertBits(word, result(4u * i + lane).x, 8u * lane, 8u);
-      }
-      y[i] = word;
-    }
-    return;
-  }
-  if (i < params.count) {
-    let v = result(i);
-    if (y_item == 8u) {
-      y[2u * i] = v.x;
-      y[2u * i + 1u] = v.y;
-    } else {
-      y[i] = v.x;
-    }
-  }
+fn y_bytes() -> u32 {
+  return y_item;
 }

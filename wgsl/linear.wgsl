@@ -1,3 +1,6 @@
+// uses workgroups
+// uses widened
+// uses epilogue
 // q8ta_linear on a CPU that emulates a GPU: a workgroup makes 32 rows × 32 columns, a thread 4 × 4 of them, 16 int8 of K
 // a step. Its products are floats, moved to integers before their sums need more than 24 bits: every 64 steps.
 
@@ -7,13 +10,7 @@ struct Params {
   y_stride: u32,
   k_steps: u32,
   tiles_n: u32,
-  x_zero_point: i32,
-  x_scale: f32,
-  inv_y_scale: f32,
-  y_zero_point: i32,
-  activation_min: f32,
-  y_min: f32,
-  y_max: f32,
+  @align(16) epilogue: Epilogue,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
@@ -25,18 +22,12 @@ struct Params {
 
 fn store(row: u32, word: u32, acc: vec4<i32>) {
   if (row < params.rows) {
-    let corrected = acc - params.x_zero_point * sums[word];
-    y[row * params.y_stride + word] = requantize(
-      corrected, params.x_scale, channel[2u * word], channel[2u * word + 1u],
-      params.activation_min, params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max);
+    let corrected = acc - params.epilogue.x_zero_point * sums[word];
+    y[row * params.y_stride + word] = requantized(corrected, word);
   }
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let tile = flat_workgroup(id, grid);
+fn run(tile: u32, local: u32) {
   let row = tile / params.tiles_n * 32u + local / 8u * 4u;
   let word = tile % params.tiles_n * 8u + local % 8u;
   if (row >= params.rows || word >= params.n_words) {
@@ -64,15 +55,12 @@ fn main(
       let a1 = x[x1 + k];
       let a2 = x[x2 + k];
       let a3 = x[x3 + k];
-      products += transpose(widened4(w0.x, w1.x, w2.x, w3.x)) * widened4(a0.x, a1.x, a2.x, a3.x)
-        + transpose(widened4(w0.y, w1.y, w2.y, w3.y)) * widened4(a0.y, a1.y, a2.y, a3.y)
-        + transpose(widened4(w0.z, w1.z, w2.z, w3.z)) * widened4(a0.z, a1.z, a2.z, a3.z)
-        + transpose(widened4(w0.w, w1.w, w2.w, w3.w)) * widened4(a0.w, a1.w, a2.w, a3.w);
+      products += products16(a0, a1, a2, a3, w0, w1, w2, w3);
     }
-    acc0 += vec4<i32>(products[0] * NARROWED);
-    acc1 += vec4<i32>(products[1] * NARROWED);
-    acc2 += vec4<i32>(products[2] * NARROWED);
-    acc3 += vec4<i32>(products[3] * NARROWED);
+    acc0 += narrowed(products[0]);
+    acc1 += narrowed(products[1]);
+    acc2 += narrowed(products[2]);
+    acc3 += narrowed(products[3]);
   }
   store(row, word, acc0);
   store(row + 1u, word, acc1);

@@ -1,3 +1,5 @@
+// uses threads
+// uses dot4
 // linear_q8ta_q8csw: int8 activations and weights, float32 results; one thread four columns of a row.
 
 struct Params {
@@ -16,11 +18,7 @@ struct Params {
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
 @group(0) @binding(5) var<uniform> params: Params;
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let index = flat_workgroup(id, grid) * 64u + local;
+fn run(index: u32) {
   let row = index / params.n_words;
   let word = index % params.n_words;
   if (row >= params.rows) {

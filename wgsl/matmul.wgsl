@@ -1,3 +1,5 @@
+// uses workgroups
+// uses product
 // A workgroup makes 32 × 32 outputs from tiles of 16 terms, a thread 4 × 4 of them: rows and columns 8 apart, so that
 // neighbouring threads read and write neighbouring words.
 
@@ -5,17 +7,9 @@ override transposed: bool = false;  // w is [n, k]
 
 struct Params {
   batches: u32,
-  m: u32,
-  n: u32,
-  k: u32,
   tiles_m: u32,
   tiles_n: u32,
-  w_k: u32,
-  w_n: u32,
-  addend_m: u32,
-  addend_n: u32,
-  alpha: f32,
-  beta: f32,
+  @align(16) product: Product,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<f32>;
@@ -29,26 +23,18 @@ var<workgroup> x_tile: array<f32, 528>;
 var<workgroup> w_tile: array<f32, 528>;
 
 fn store(batch: u32, row: u32, column: u32, acc: vec4<f32>) {
-  if (row >= params.m) {
+  if (row >= params.product.m) {
     return;
   }
   for (var j = 0u; j < 4u; j++) {
     let n = column + 8u * j;
-    if (n < params.n) {
-      var v = params.alpha * acc[j];
-      if (params.beta != 0.0) {
-        v += params.beta * addend[row * params.addend_m + n * params.addend_n];
-      }
-      y[(batch * params.m + row) * params.n + n] = v;
+    if (n < params.product.n) {
+      y[(batch * params.product.m + row) * params.product.n + n] = finished(acc[j], row, n);
     }
   }
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let tile = flat_workgroup(id, grid);
+fn run(tile: u32, local: u32) {
   let batch = tile / params.tiles_n / params.tiles_m;
   let row = tile / params.tiles_n % params.tiles_m * 32u;
   let column = tile % params.tiles_n * 32u;
@@ -61,18 +47,18 @@ fn main(
   var acc1 = vec4<f32>();
   var acc2 = vec4<f32>();
   var acc3 = vec4<f32>();
-  for (var k = 0u; k < params.k; k += 16u) {
+  for (var k = 0u; k < params.product.k; k += 16u) {
     for (var i = 0u; i < 8u; i++) {
       let term = local % 16u;
       let line = local / 16u + 4u * i;
-      let inside = row + line < params.m && k + term < params.k;
-      x_tile[term * 33u + line] = select(0.0, x[(batch * params.m + row + line) * params.k + k + term], inside);
+      let inside = row + line < params.product.m && k + term < params.product.k;
+      x_tile[term * 33u + line] = select(0.0, x[(batch * params.product.m + row + line) * params.product.k + k + term], inside);
     }
     for (var i = 0u; i < 8u; i++) {
       let term = select(local / 32u + 2u * i, local % 16u, transposed);
       let line = select(local % 32u, local / 16u + 4u * i, transposed);
-      let inside = column + line < params.n && k + term < params.k;
-      let at = batch * params.k * params.n + (k + term) * params.w_k + (column + line) * params.w_n;
+      let inside = column + line < params.product.n && k + term < params.product.k;
+      let at = batch * params.product.k * params.product.n + (k + term) * params.product.w_k_stride + (column + line) * params.product.w_n_stride;
       w_tile[term * 33u + line] = select(0.0, w[at], inside);
     }
     workgroupBarrier();

@@ -1,22 +1,13 @@
+// uses threads
+// uses floats
+// uses window
+// uses found
 // The largest element of each window, NaN above all, or where it stands in its map; one thread an output.
-
-override index: bool = false;  // write where it stands, as int32
-override wide: bool = false;   // or as int64
 
 struct Params {
   outputs: u32,
-  y_height: u32,
-  y_width: u32,
-  x_height: u32,
-  x_width: u32,
-  kernel_height: u32,
-  kernel_width: u32,
-  stride_height: u32,
-  stride_width: u32,
-  pad_height: u32,
-  pad_width: u32,
-  dilation_height: u32,
-  dilation_width: u32,
+  @align(16) maps: Maps,
+  @align(16) window: Window,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<f32>;
@@ -28,36 +19,33 @@ fn first_tap(start: u32, pad: u32, dilation: u32) -> u32 {
   return (max(start, pad) - start + dilation - 1u) / dilation;
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let output = flat_workgroup(id, grid) * 64u + local;
+fn run(output: u32) {
   if (output >= params.outputs) {
     return;
   }
   // counted from the first row and column of the padding
-  let top = output / params.y_width % params.y_height * params.stride_height;
-  let left = output % params.y_width * params.stride_width;
-  let plane = output / params.y_width / params.y_height * params.x_height * params.x_width;
-  let kh0 = first_tap(top, params.pad_height, params.dilation_height);
-  let kw0 = first_tap(left, params.pad_width, params.dilation_width);
+  let place = place_in_y(output);
+  let top = place.row * params.window.stride_height;
+  let left = place.column * params.window.stride_width;
+  let plane = pixel_of_x(place.map, 0u, 0u);
+  let kh0 = first_tap(top, params.window.pad_height, params.window.dilation_height);
+  let kw0 = first_tap(left, params.window.pad_width, params.window.dilation_width);
 
-  var at = (top + kh0 * params.dilation_height - params.pad_height) * params.x_width
-    + left + kw0 * params.dilation_width - params.pad_width;
-  var value = bitcast<u32>(0xff800000u);
+  var at = (top + kh0 * params.window.dilation_height - params.window.pad_height) * params.maps.x_width
+    + left + kw0 * params.window.dilation_width - params.window.pad_width;
+  var value = SIGN_BIT | INFINITY_BITS;
   var best = rank(bitcast<f32>(value));
-  for (var kh = kh0; kh < params.kernel_height; kh++) {
-    let row = top + kh * params.dilation_height - params.pad_height;
-    if (row >= params.x_height) {
+  for (var kh = kh0; kh < params.window.kernel_height; kh++) {
+    let row = top + kh * params.window.dilation_height - params.window.pad_height;
+    if (row >= params.maps.x_height) {
       break;
     }
-    for (var kw = kw0; kw < params.kernel_width; kw++) {
-      let column = left + kw * params.dilation_width - params.pad_width;
-      if (column >= params.x_width) {
+    for (var kw = kw0; kw < params.window.kernel_width; kw++) {
+      let column = left + kw * params.window.dilation_width - params.window.pad_width;
+      if (column >= params.maps.x_width) {
         break;
       }
-      let here = row * params.x_width + column;
+      let here = row * params.maps.x_width + column;
       let v = x[plane + here];
       let r = rank(v);
       if (r > best || r == RANK_OF_NAN) {
@@ -67,12 +55,5 @@ fn main(
       }
     }
   }
-  if (!index) {
-    y[output] = value;
-  } else if (wide) {
-    y[2u * output] = at;
-    y[2u * output + 1u] = 0u;
-  } else {
-    y[output] = at;
-  }
+  store(output, value, at);
 }

@@ -1,28 +1,21 @@
+// uses lanes
+// uses tree
+// uses layout
+// uses walk
+// uses average
 // The mean of an int8 tensor over any of its axes: summed in int32, scaled once. `lanes` threads share a word of y, each
 // taking every lanes-th term. `together`: the four bytes of a word of y come from a word of x.
 
-// uses average
-
-override lanes: u32 = 1u;
 override together: bool = false;
 
 struct Params {
-  words: u32,
-  channels: u32,
-  inner: u32,
-  channel_words: u32,
   count: u32,
   kept_rank: u32,
   reduced_rank: u32,
-  kept_sizes: array<vec4<u32>, 2>,
-  kept_places: array<vec4<u32>, 2>,
-  reduced_sizes: array<vec4<u32>, 2>,
-  reduced_places: array<vec4<u32>, 2>,
-  x_zero_point: i32,
   factor: f32,
-  y_zero_point: i32,
-  y_min: f32,
-  y_max: f32,
+  @align(16) tensor: Layout,
+  axes: array<vec4<u32>, 8>,  // of x, with the strides in bytes: those that are kept, then those that are reduced
+  @align(16) average: Average,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -30,30 +23,20 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> y: array<u32>;
 @group(0) @binding(3) var<uniform> params: Params;
 
-var<workgroup> partial: array<vec4<i32>, 64>;
+alias Partial = vec4<i32>;
+
+fn combined(a: Partial, b: Partial) -> Partial {
+  return a + b;
+}
 
 // The byte of x at which the terms of an output begin.
 fn first_byte(output: u32) -> u32 {
-  var rest = output;
-  var byte = 0u;
-  for (var axis = 0u; axis < params.kept_rank; axis++) {
-    let size = params.kept_sizes[axis / 4u][axis % 4u];
-    byte += rest % size * params.kept_places[axis / 4u][axis % 4u];
-    rest /= size;
-  }
-  return byte;
+  return walk(output, 0u, params.kept_rank).x;
 }
 
 // How many bytes after the first a term stands.
 fn term(index: u32) -> u32 {
-  var rest = index;
-  var byte = 0u;
-  for (var axis = 0u; axis < params.reduced_rank; axis++) {
-    let size = params.reduced_sizes[axis / 4u][axis % 4u];
-    byte += rest % size * params.reduced_places[axis / 4u][axis % 4u];
-    rest /= size;
-  }
-  return byte;
+  return walk(index, params.kept_rank, params.reduced_rank).x;
 }
 
 fn term_at(byte: u32) -> i32 {
@@ -65,19 +48,17 @@ fn term_at(byte: u32) -> i32 {
 }
 
 fn part_of_sum(word: u32, lane: u32) -> vec4<i32> {
-  let channel = word % params.channel_words * 4u;
-  let pixel = word / params.channel_words;
-  let first = (pixel / params.inner * params.channels + channel) * params.inner + pixel % params.inner;
+  let elements = elements_of(word);
   var sum = vec4<i32>();
   if (together) {
-    let base = first_byte(first);
+    let base = first_byte(elements.first);
     for (var i = lane; i < params.count; i += lanes) {
       sum += terms_of(x[(base + term(i)) / 4u]);
     }
     return sum;
   }
-  for (var k = 0u; k < min(4u, params.channels - min(channel, params.channels)); k++) {
-    let base = first_byte(first + k * params.inner);
+  for (var k = 0u; k < elements.count; k++) {
+    let base = first_byte(elements.first + k * params.tensor.inner);
     for (var i = lane; i < params.count; i += lanes) {
       sum[k] += term_at(base + term(i));
     }
@@ -85,21 +66,13 @@ fn part_of_sum(word: u32, lane: u32) -> vec4<i32> {
   return sum;
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let word = flat_workgroup(id, grid) * (64u / lanes) + local / lanes;
-  if (word < params.words) {
-    partial[local] = part_of_sum(word, local % lanes);
+fn run(word: u32, local: u32) {
+  var part = vec4<i32>();
+  if (word < params.tensor.words) {
+    part = part_of_sum(word, local % lanes);
   }
-  for (var half = lanes / 2u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (local % lanes < half) {
-      partial[local] += partial[local + half];
-    }
-  }
-  if (local % lanes == 0u && word < params.words) {
-    y[word] = averaged(partial[local] - i32(params.count) * params.x_zero_point, params.factor);
+  let sum = reduced(part, local);
+  if (local % lanes == 0u && word < params.tensor.words) {
+    y[word] = averaged(sum, params.count, params.factor);
   }
 }

@@ -1,10 +1,11 @@
+// uses threads
+// uses floats
+// uses found
 // The first elements of rows in order, or where they stood: each thread counts those of its row that come before its
 // element, and stops where there are too many for it to be kept.
 
 override integer: bool = false;  // int32 in place of float32
 override descending: bool = false;
-override index: bool = false;  // write where it stood, as int32
-override wide: bool = false;   // or as int64
 
 struct Params {
   count: u32,
@@ -23,11 +24,7 @@ fn ranked(bits: u32) -> i32 {
   return select(r, ~r, descending);
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
+fn run(i: u32) {
   if (i >= params.count) {
     return;
   }
@@ -45,12 +42,5 @@ fn main(
     return;
   }
   let result = (row * params.kept + place) * params.inner + column;
-  if (!index) {
-    y[result] = x[i];
-  } else if (wide) {
-    y[2u * result] = at;
-    y[2u * result + 1u] = 0u;
-  } else {
-    y[result] = at;
-  }
+  store(result, x[i], at);
 }

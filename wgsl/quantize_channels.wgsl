@@ -1,21 +1,16 @@
-// float32 to integers of any size, each channel by its own scale and zero point, both row-major; one thread a word.
-
+// uses threads
 // uses channels
 // uses quotient
+// float32 to integers of any size, each channel by its own scale and zero point, both row-major; one thread a word.
 
 override size: u32 = 1u;              // of an integer, in bytes
 override reciprocals: bool = false;   // scales are 1 / scale
 
-const ONE_BITS = 0x3f800000u;
-
 struct Params {
   count: u32,
-  channels: u32,
-  inner: u32,
-  scale_step: u32,
-  zero_step: u32,
   qmin: i32,
   qmax: i32,
+  @align(16) by_channel: ByChannel,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -26,7 +21,7 @@ fn quantize(element: u32) -> u32 {
   let bits = x[element];
   let channel = channel_of(element);
   let zero_point = zero_point_of(channel);
-  if ((bits & 0x7fffffffu) > INFINITY_BITS) {
+  if (is_nan(bitcast<f32>(bits))) {
     return u32(zero_point);
   }
   var inverse = scale_of(channel);
@@ -41,11 +36,7 @@ fn quantize(element: u32) -> u32 {
   return u32(max(i32(q), params.qmin));
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let word = flat_workgroup(id, grid) * 64u + local;
+fn run(word: u32) {
   let first = word * (4u / size);
   if (first >= params.count) {
     return;

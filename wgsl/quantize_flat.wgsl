@@ -1,3 +1,6 @@
+// uses threads_128
+// uses floats
+// uses int8
 // float32 to int8 where both lie in the same order without gaps; one thread 16 elements.
 
 struct Params {
@@ -12,18 +15,13 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> y: array<vec4<u32>>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-// NaN is told by its bits: a compiler may assume that `v != v` never holds
 fn quantize(bits: vec4<u32>) -> u32 {
   let bounded = rounded(bitcast<vec4<f32>>(bits) * params.inv_scale, params.zero_point, f32(params.qmin), f32(params.qmax));
-  let nan = (bits & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
+  let nan = (bits & vec4<u32>(0x7fffffffu)) > vec4<u32>(INFINITY_BITS);
   return pack(select(bounded, vec4<i32>(params.zero_point), nan));
 }
 
-@compute @workgroup_size(128)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 128u + local;
+fn run(i: u32) {
   if (i < params.groups) {
     y[i] = vec4<u32>(quantize(x[4u * i]), quantize(x[4u * i + 1u]), quantize(x[4u * i + 2u]), quantize(x[4u * i + 3u]));
   }

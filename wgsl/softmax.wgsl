@@ -1,6 +1,8 @@
+// uses lanes
+// uses tree
+// uses floats
 // Softmax, or its logarithm, along one dimension; `lanes` threads share a row, each taking every lanes-th element.
 
-override lanes: u32 = 1u;
 override log_of: bool = false;
 
 struct Params {
@@ -13,7 +15,15 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-var<workgroup> partial: array<f32, 64>;
+// The largest element, and the sum of exponentials.
+struct Partial {
+  top: f32,
+  sum: f32,
+}
+
+fn combined(a: Partial, b: Partial) -> Partial {
+  return Partial(max(a.top, b.top), a.sum + b.sum);
+}
 
 // exp and log may lose a NaN.
 fn exp_or_nan(v: f32) -> f32 {
@@ -24,11 +34,7 @@ fn log_or_nan(v: f32) -> f32 {
   return select(log(v), v, is_nan(v));
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let row = flat_workgroup(id, grid) * (64u / lanes) + local / lanes;
+fn run(row: u32, local: u32) {
   let lane = local % lanes;
   let base = row / params.inner * params.count * params.inner + row % params.inner;
   let count = select(0u, params.count, row < params.rows);
@@ -37,30 +43,13 @@ fn main(
   for (var i = lane; i < count; i += lanes) {
     top = max(top, x[base + i * params.inner]);
   }
-  partial[local] = top;
-  for (var half = lanes / 2u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (lane < half) {
-      partial[local] = max(partial[local], partial[local + half]);
-    }
-  }
-  workgroupBarrier();
-  top = partial[local - lane];
-  workgroupBarrier();
+  top = reduced_for_all(Partial(top, 0.0), local).top;
 
   var sum = 0.0;
   for (var i = lane; i < count; i += lanes) {
     sum += exp_or_nan(x[base + i * params.inner] - top);
   }
-  partial[local] = sum;
-  for (var half = lanes / 2u; half > 0u; half /= 2u) {
-    workgroupBarrier();
-    if (lane < half) {
-      partial[local] += partial[local + half];
-    }
-  }
-  workgroupBarrier();
-  sum = partial[local - lane];
+  sum = reduced_for_all(Partial(top, sum), local).sum;
 
   for (var i = lane; i < count; i += lanes) {
     let shifted = x[base + i * params.inner] - top;

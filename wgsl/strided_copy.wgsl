@@ -1,3 +1,4 @@
+// uses threads
 // Moves elements between x and y: y[i] = x[place(i)]. One thread an element of four bytes, or a word of y where elements
 // have one byte; those of eight bytes are two words, their innermost axis.
 
@@ -64,11 +65,7 @@ fn move_bytes(i: u32) {
   y[i] = word;
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
+fn run(i: u32) {
   if (bytes && i < (params.count + 3u) / 4u) {
     move_bytes(i);
   }

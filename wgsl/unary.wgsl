@@ -1,4 +1,6 @@
-// y = f(x), element by element; one thread an element. Built-in functions that are inexact near 0 or 1, or that overflow
+// uses elements
+// uses floats
+// y = f(x), element by element. Built-in functions that are inexact near 0 or 1, or that overflow
 // on the way, are made of others here. NaN stays NaN, but for its sign, which is 0.
 
 const RELU = 0u;
@@ -32,10 +34,6 @@ const FLOOR = 27u;
 const CEIL = 28u;
 const TRUNC = 29u;
 const SIGN = 30u;
-
-const INFINITY_BITS = 0x7f800000u;
-const NAN_BITS = 0x7fc00000u;
-const SIGN_BIT = 0x80000000u;
 
 override function: u32 = RELU;
 override integer: bool = false;
@@ -280,20 +278,17 @@ fn apply_integer(v: i32) -> i32 {
   }
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
-  if (i >= params.count) {
-    return;
-  }
+fn y_bytes() -> u32 {
+  return 4u;
+}
+
+fn element(i: u32) -> vec2<u32> {
   let bits = x[i];
   if (integer) {
-    y[i] = bitcast<u32>(apply_integer(bitcast<i32>(bits)));
-  } else if (is_nan(bitcast<f32>(bits))) {
-    y[i] = select(bits, 0u, function == SIGN);
-  } else {
-    y[i] = apply(bits);
+    return vec2<u32>(bitcast<u32>(apply_integer(bitcast<i32>(bits))), 0u);
   }
+  if (is_nan(bitcast<f32>(bits))) {
+    return vec2<u32>(select(bits, 0u, function == SIGN), 0u);
+  }
+  return vec2<u32>(apply(bits), 0u);
 }

@@ -1,12 +1,13 @@
-// y = a where the condition holds, else b, all three broadcast; one thread an element of y, or a word of four 1-byte
-// elements.
+// uses elements
+// uses walk
+// y = a where the condition holds, else b, all three broadcast.
 
 override item: u32 = 4u;  // bytes of an element
 
 struct Params {
   count: u32,
   rank: u32,
-  axes: array<vec4<u32>, 8>,
+  axes: array<vec4<u32>, 8>,  // of y, with the strides in condition, a and b
 }
 
 @group(0) @binding(0) var<storage, read> condition: array<u32>;
@@ -15,24 +16,6 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> y: array<u32>;
 @group(0) @binding(4) var<uniform> params: Params;
 
-struct Place {
-  in_a: bool,
-  at: u32,
-}
-
-// Where an element of y comes from. An axis is its size and the strides in the three; the innermost comes first.
-fn source(i: u32) -> Place {
-  var at = vec3<u32>();
-  var rest = i;
-  for (var d = 0u; d < params.rank; d++) {
-    let axis = params.axes[d];
-    at += rest % axis.x * axis.yzw;
-    rest /= axis.x;
-  }
-  let holds = extractBits(condition[at.x / 4u], at.x % 4u * 8u, 8u) != 0u;
-  return Place(holds, select(at.z, at.y, holds));
-}
-
 fn word_at(from_a: bool, word: u32) -> u32 {
   if (from_a) {
     return a[word];
@@ -40,28 +23,23 @@ fn word_at(from_a: bool, word: u32) -> u32 {
   return b[word];
 }
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let i = flat_workgroup(id, grid) * 64u + local;
-  if (item == 1u) {
-    if (i < (params.count + 3u) / 4u) {
-      var word = 0u;
-      for (var lane = 0u; lane < min(4u, params.count - 4u * i); lane++) {
-        let place = source(4u * i + lane);
-        let byte = extractBits(word_at(place.in_a, place.at / 4u), place.at % 4u * 8u, 8u);
-        word = insertBits(word, byte, 8u * lane, 8u);
-      }
-      y[i] = word;
+fn y_bytes() -> u32 {
+  return item;
+}
+
+fn element(i: u32) -> vec2<u32> {
+  let at = walk(i, 0u, params.rank);
+  let holds = extractBits(condition[at.x / 4u], at.x % 4u * 8u, 8u) != 0u;
+  let place = select(at.z, at.y, holds);
+  switch item {
+    case 1u: {
+      return vec2<u32>(extractBits(word_at(holds, place / 4u), place % 4u * 8u, 8u), 0u);
     }
-    return;
-  }
-  if (i < params.count) {
-    let place = source(i);
-    let words = item / 4u;
-    for (var n = 0u; n < words; n++) {
-      y[words * i + n] = word_at(place.in_a, words * place.at + n);
+    case 4u: {
+      return vec2<u32>(word_at(holds, place), 0u);
+    }
+    default: {
+      return vec2<u32>(word_at(holds, 2u * place), word_at(holds, 2u * place + 1u));
     }
   }
 }

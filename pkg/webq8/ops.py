@@ -1,94 +1,58 @@
-"""The ops alone: `webq8.ops.<short name>(…)` for every op of the registry, arguments in the order of its schema. An
-overload that shares its short name has its full one, `getattr(webq8.ops, "aten.clamp.Tensor")`.
+"""The ops alone: `webq8.ops.<short name>(…)` for every operator that webq8 takes from ExecuTorch, with the arguments of
+its schema. An overload that shares its short name has its full one, `getattr(webq8.ops, "aten.clamp.Tensor")`.
 
 Calling an op checks its arguments and records it; nothing waits. `await y.numpy()` (or `.buffer()`) plans what led to
-`y` as one program, runs it on the GPU and keeps the result. Programs of the same form are kept compiled.
+`y` as one program, runs it on the GPU and reads `y` alone. `y` stays on the device as well, where later calls take it
+from. Programs of the same form are kept compiled.
 """
 
 import asyncio
 import hashlib
 import inspect as _inspect
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from webq8.arrays import to_array
-from webq8.dtypes import ITEMSIZE, as_buffer, numel
+from webq8.backends.base import Output
+from webq8.backends.find import DeviceName
+from webq8.budget import Budget
+from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import InputError, LimitError, raise_problems
-from webq8.handlers import REGISTRY
-from webq8.handlers.registry import Arg, Op, Scalar, TensorArg, TensorList, bind, out_specs
-from webq8.ir import Call, Graph, ListRef, Method, Value
-from webq8.ir import Program as Parsed
-from webq8.ir import Tensor as IrTensor
+from webq8.formats.pte.bind import Held, lower_call
+from webq8.formats.pte.operators import OVERLOADS
+from webq8.formats.pte.schema import Arg, Overload, Scalar, TensorArg, TensorList
+from webq8.ir.builder import Builder
+from webq8.ir.graph import Graph
+from webq8.ir.types import Ref
+from webq8.ir.types import Tensor as Type
+from webq8.passes import required
 from webq8.runtime.inputs import Given, convert, give
-from webq8.runtime.program import Program, compile_program
+from webq8.runtime.load import compile_graphs
+from webq8.runtime.tensor import Tensor
+
+if TYPE_CHECKING:
+    from webq8.runtime.program import Program
 
 # where overloads share a short name, the first registered has it; `aten::` names are calls outside of delegates
-_SHORT = {spec.short: spec for spec in reversed(REGISTRY.values()) if "::" not in spec.name}
+_SHORT = {spec.short: spec for spec in reversed(OVERLOADS.values()) if "::" not in spec.name}
 _KEPT = 16  # compiled programs
 _programs: "OrderedDict[tuple[Any, ...], _Compiled]" = OrderedDict()
 
 __all__ = ["Tensor", "close", "tensor"]
 
 
-class Tensor:
-    """An array, or the result of an op that has not been computed yet. `shape` and `dtype` are known at once."""
+class _Call:
+    """What lowering a call gave: nodes over refs of their own, the tensors that are given for some of these, and the
+    tensors that others stand for. Constants are part of the program."""
 
-    def __init__(
-        self, shape: tuple[int, ...], dtype: str, data: memoryview | None = None, call: "_Node | None" = None
-    ) -> None:
-        self.shape, self.dtype = shape, dtype
-        self._data, self._call = data, call
+    def __init__(self, built: Builder, inputs: dict[Ref, Tensor], outputs: tuple[Ref, ...]) -> None:
+        self.types, self.nodes, self.inputs, self.outputs = built.tensors, built.nodes, inputs, outputs
+        self.results: tuple[Tensor, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"<webq8 tensor {self.dtype} {list(self.shape)}{'' if self._data is not None else ', not computed yet'}>"
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        import numpy as np
-
-        return np.array(self._values(), dtype, copy=copy)
-
-    def __buffer__(self, flags: int) -> "memoryview[Any]":
-        return memoryview(self._values())
-
-    def _values(self) -> Any:
-        if self._data is None:
-            raise InputError("this tensor is not computed yet: `await y.numpy()` computes it, and gives a numpy array")
-        return to_array(self._data, self.shape, self.dtype)
-
-    async def buffer(self, device: Literal["webgpu", "cpu"] = "webgpu") -> Any:
-        """The values: a numpy array, or a `webq8.arrays.Array` where numpy is not installed."""
-        if self._data is None:
-            await _realize(self, device)
-        return self._values()
-
-    async def numpy(self, device: Literal["webgpu", "cpu"] = "webgpu") -> Any:
-        """The values as a numpy array, computed on first use by one submit to the GPU.
-
-        Raises InputError where numpy is not installed; `buffer()` works there.
-        """
-        try:
-            import numpy as np
-        except ImportError:
-            raise InputError("numpy is not installed here; `await y.buffer()` gives an array without it") from None
-        return np.asarray(await self.buffer(device))
-
-
-class _Node:
-    """A recorded call: each argument a Tensor, a tuple of Tensors, or a plain value; and its outputs."""
-
-    def __init__(self, spec: Op, args: Sequence[Any]) -> None:
-        self.spec, self.args = spec, args
-        self.outs: tuple[Tensor, ...] = ()
-
-    def inputs(self) -> Iterator[Tensor]:
-        """Tensors that have to be there first; constants are part of the program."""
-        for arg, value in zip(self.spec.args.values(), self.args, strict=False):
-            for t in value if isinstance(value, tuple) else (value,):
-                if isinstance(t, Tensor) and not _is_const(arg, t):
-                    yield t
+    async def compute(self, tensor: Tensor, device: DeviceName) -> Output:
+        return await _compute(tensor, device)
 
 
 def tensor(x: Any, *, shape: tuple[int, ...] | None = None, dtype: str | None = None, name: str = "x") -> Tensor:
@@ -109,7 +73,7 @@ def _tensor(given: Given, shape: tuple[int, ...] | None, dtype: str | None, name
         shape = (len(data) // ITEMSIZE[dtype],) if given.shape is None else given.shape
     if len(data) != numel(shape) * ITEMSIZE[dtype]:
         raise InputError(f"{name}: {given} cannot be {dtype} {list(shape)}")
-    return Tensor(tuple(shape), dtype, memoryview(bytes(data)))
+    return Tensor(Type(tuple(shape), dtype), memoryview(bytes(data)))
 
 
 def close() -> None:
@@ -122,20 +86,20 @@ class _Compiled:
     """A program that is compiled when it is first run, once for all that want it at the same time, and again where its
     device was lost. It is freed when it is not kept any more and nobody runs it."""
 
-    def __init__(self, method: Method, device: Literal["webgpu", "cpu"]) -> None:
-        self.method, self.device = method, device
+    def __init__(self, graph: Graph, device: DeviceName) -> None:
+        self.graph, self.device = graph, device
         self.program: Program | None = None
         self.compiling = asyncio.Lock()  # waits for nothing where nobody else compiles, as `drive` needs it
         self.users = 1  # the cache is one
 
-    async def run(self, inputs: Sequence[Any]) -> Any:
+    async def run(self, inputs: Sequence[Tensor]) -> Output:
         self.users += 1
         try:
             async with self.compiling:
                 if self.program is None or self.program.lost:
                     self._free()
-                    self.program = await compile_program(Parsed({"forward": self.method}), "webq8.ops", self.device)
-            return await self.program(*inputs)
+                    self.program = await compile_graphs({"forward": required(self.graph)}, "webq8.ops", self.device)
+            return await self.program.compute(*inputs)
         finally:
             self.release()
 
@@ -149,127 +113,129 @@ class _Compiled:
             self.program.close()
 
 
-def _record(spec: Op, given: Sequence[Any]) -> Tensor | tuple[Tensor, ...]:
-    args = [_wrap(arg, v, f"{spec.short}: {name}") for (name, arg), v in zip(spec.args.items(), given, strict=False)]
-    pairs = [(-1, tuple((-1, _value(v)) for v in a) if _is_list(a) else _value(a)) for a in args]
-    bound, problems = bind(spec, pairs, "webq8.ops", with_out=False)
+def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, ...]:
+    builder, inputs = Builder(Budget(None, "webq8.ops")), dict[Ref, Tensor]()
+
+    def argument(arg: Arg, value: Any, name: str) -> Any:
+        if isinstance(arg, TensorList) and isinstance(value, list | tuple):
+            return tuple(argument(a, v, name) for a, v in zip(arg.of(len(value)), value, strict=True))
+        if isinstance(arg, Scalar) or value is None:
+            return _plain(value)
+        if not isinstance(value, Tensor):
+            only = arg.dtypes[0] if isinstance(arg, TensorArg) and len(arg.dtypes) == 1 else None
+            value = _tensor(give(value, only, name), None, None, name)
+        # one that has to be a constant but is not there yet is refused like any other
+        constant = isinstance(arg, TensorArg) and arg.must_be_constant(value.dtype)
+        known = replace(value._type, data=value._data)
+        ref = builder.add(known)
+        if constant:
+            return Held(ref, known)
+        inputs[ref] = value
+        return Held(ref, value._type)
+
+    args = [
+        argument(a, v, f"{overload.short}: {name}") for (name, a), v in zip(overload.args.items(), given, strict=True)
+    ]
+    lowered, problems = lower_call(overload, args, builder)
     # wrong here is an argument, not a file
     kinds = [p.kind if p.kind is LimitError else InputError for p in problems]
-    raise_problems(spec.short, [replace(p, node="", op="", kind=k) for p, k in zip(problems, kinds, strict=True)])
-    assert bound is not None
-    node = _Node(spec, args)
-    node.outs = tuple(Tensor(shape, dtype, call=node) for shape, dtype in out_specs(spec, bound))
-    return node.outs[0] if isinstance(spec.args["out"], TensorArg) else node.outs
-
-
-def _wrap(arg: Arg, value: Any, name: str) -> Any:
-    if isinstance(arg, TensorList) and isinstance(value, list | tuple):
-        return tuple(_wrap(a, v, name) for a, v in zip(arg.of(len(value)), value, strict=True))
-    if isinstance(arg, Scalar) or value is None or isinstance(value, Tensor):
-        return _plain(value)
-    only = arg.dtypes[0] if isinstance(arg, TensorArg) and len(arg.dtypes) == 1 else None
-    return _tensor(give(value, only, name), None, None, name)
+    changed = [replace(p, node="", op="", kind=k) for p, k in zip(problems, kinds, strict=True)]
+    raise_problems(overload.short, changed)
+    assert lowered is not None
+    for ref in inputs:  # what they hold was only looked at
+        builder.tensors[ref] = builder.tensors[ref].type()
+    call = _Call(builder, inputs, lowered if isinstance(lowered, tuple) else (lowered,))
+    call.results = tuple(Tensor(builder.type(ref).type(), call=call) for ref in call.outputs)
+    return call.results if isinstance(lowered, tuple) else call.results[0]
 
 
 def _plain(value: Any) -> Any:
-    """What a graph holds: numpy's scalars become Python's, lists become tuples."""
+    """What a file holds: numpy's scalars become Python's, lists become tuples."""
+    if isinstance(value, Tensor):
+        return Held(Ref(-1), value._type)
     if isinstance(value, list | tuple):
         return tuple(map(_plain, value))
     return value.item() if hasattr(value, "item") else value
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, tuple) and any(isinstance(v, Tensor) for v in value)
-
-
-def _value(value: Any) -> Any:
-    return IrTensor(value.shape, value.dtype, value._data) if isinstance(value, Tensor) else value
-
-
-class _Graph:
-    """Collects what leads to a tensor; `key` is equal for graphs that one compiled program serves."""
+class _Recording:
+    """The graph of what leads to a tensor; `key` is equal for graphs that one compiled program serves."""
 
     def __init__(self) -> None:
-        self.values: list[Value] = []
-        self.calls: list[Call] = []
-        self.inputs: list[int] = []
+        self.builder = Builder(Budget(None, "webq8.ops"))
+        self.inputs: list[Ref] = []
         self.leaves: list[Tensor] = []
-        self.ids: dict[int, int] = {}  # id() of a Tensor -> value id
-        self.key: list[str] = []
+        self.refs: dict[int, Ref] = {}  # by id() of a Tensor
+        self.constants: list[str] = []
 
-    def visit(self, t: Tensor) -> int:
+    def visit(self, t: Tensor) -> Ref:
         """Iterative, since chains of ops can be longer than Python's stack is deep."""
         stack = [t]
         while stack:
             top = stack[-1]
-            if id(top) in self.ids:
+            if id(top) in self.refs:
                 stack.pop()
-            elif top._call is None:
-                self.ids[id(top)] = self._add(IrTensor(top.shape, top.dtype))
-                self.inputs.append(self.ids[id(top)])
+            elif not isinstance(top._call, _Call):
+                self.refs[id(top)] = self.builder.add(top._type)
+                self.inputs.append(self.refs[id(top)])
                 self.leaves.append(top)
-                self.key.append(f"input {top.dtype} {top.shape}")
-            elif pending := [a for a in top._call.inputs() if id(a) not in self.ids]:
+            elif pending := [x for x in top._call.inputs.values() if id(x) not in self.refs]:
                 stack += pending
             else:
-                self._emit(top._call)
-        return self.ids[id(t)]
+                self._add(top._call)
+        return self.refs[id(t)]
 
-    def _add(self, value: Value) -> int:
-        self.values.append(value)
-        return len(self.values) - 1
+    def _add(self, call: _Call) -> None:
+        refs = {}
 
-    def _emit(self, node: _Node) -> None:
-        self.key.append(node.spec.name)
-        ids = [self._argument(arg, v) for arg, v in zip(node.spec.args.values(), node.args, strict=False)]
-        for out in node.outs:
-            self.ids[id(out)] = self._add(IrTensor(out.shape, out.dtype))
-        outs = [self.ids[id(out)] for out in node.outs]
-        result = outs[0] if isinstance(node.spec.args["out"], TensorArg) else self._add(ListRef(tuple(outs)))
-        self.calls.append(Call(node.spec.name, (*ids, result), f"webq8.ops, call {len(self.calls)}"))
+        def renamed(ref: Ref) -> Ref:
+            if ref not in refs:
+                kind = call.types[ref]
+                if ref in call.inputs:
+                    refs[ref] = self.builder.quantized(self.refs[id(call.inputs[ref])], kind.quantization)
+                else:
+                    assert kind.data is not None, "nodes come after what they read"
+                    self.constants.append(hashlib.sha256(kind.data).hexdigest())
+                    refs[ref] = self.builder.add(kind)
+            return refs[ref]
 
-    def _argument(self, arg: Arg, value: Any) -> int:
-        if _is_list(value):
-            return self._add(ListRef(tuple(self._argument(arg, v) for v in value)))
-        if isinstance(value, Tensor) and _is_const(arg, value):
-            assert value._data is not None
-            self.key.append(f"{value.dtype} {value.shape} {hashlib.sha256(value._data).hexdigest()}")
-            return self._add(_value(value))
-        if isinstance(value, Tensor):
-            self.key.append(f"value {self.ids[id(value)]}")
-            return self.ids[id(value)]
-        self.key.append(repr(value))
-        return self._add(value)
+        for node in call.nodes:
+            self.builder.where = f"webq8.ops, call {len(self.builder.nodes)}"
+            made = self.builder.node(node.op.reading(renamed), tuple(call.types[ref] for ref in node.outputs))
+            refs |= dict(zip(node.outputs, made, strict=True))
+        for result, ref in zip(call.results, call.outputs, strict=True):
+            self.refs[id(result)] = renamed(ref)
+
+    def graph(self, *outputs: Ref) -> Graph:
+        builder = self.builder
+        return Graph(tuple(builder.tensors), tuple(builder.nodes), tuple(self.inputs), outputs)
+
+    def key(self) -> tuple[Any, ...]:
+        types = tuple(t.type() for t in self.builder.tensors)
+        return (types, tuple(node.op for node in self.builder.nodes), tuple(self.inputs), *self.constants)
 
 
-async def _realize(result: Tensor, device: Literal["webgpu", "cpu"]) -> None:
-    found = _Graph()
+async def _compute(result: Tensor, device: DeviceName) -> Output:
+    """What a recorded call gives, by one program of all that leads to it."""
+    found = _Recording()
     out = found.visit(result)
-    key = (device, out, *found.key)
+    key = (device, out, *found.key())
     compiled = _programs.get(key)
     if compiled is None:
-        graph = Graph(tuple(found.values), tuple(found.calls), tuple(found.inputs), (out,))
-        compiled = _programs[key] = _Compiled(Method("forward", graph), device)
+        compiled = _programs[key] = _Compiled(found.graph(out), device)
         while len(_programs) > _KEPT:
             _programs.popitem(last=False)[1].release()
     _programs.move_to_end(key)
     try:
-        array = await compiled.run([to_array(t._data, t.shape, t.dtype) for t in found.leaves if t._data is not None])
+        return await compiled.run(found.leaves)
     except BaseException:
         if compiled.program is None and _programs.get(key) is compiled:
             _programs.pop(key).release()
         raise
-    result._data, result._call = as_buffer(array, "result")[0], None
 
 
-def _is_const(arg: Arg, value: Tensor) -> bool:
-    """Whether a tensor is part of the program. One that has to be but is not there yet is refused like any other."""
-    declared = arg.elements[0] if isinstance(arg, TensorList) else arg
-    return isinstance(declared, TensorArg) and declared.must_be_constant(value.dtype)
-
-
-def _callable(spec: Op) -> Callable[..., Any]:
-    names = [n for n in spec.args if n != "out"]
+def _callable(spec: Overload) -> Callable[..., Any]:
+    names = list(spec.args)
     parameters = []
     for name in names:
         arg = spec.args[name]
@@ -296,7 +262,7 @@ def _callable(spec: Op) -> Callable[..., Any]:
         return _record(spec, list(given.arguments.values()))
 
     call.__name__ = call.__qualname__ = spec.short
-    call.__doc__ = spec.handler.__doc__
+    call.__doc__ = spec.lower.__doc__
     call.__signature__ = signature  # type: ignore[attr-defined]
     return call
 
@@ -304,11 +270,11 @@ def _callable(spec: Op) -> Callable[..., Any]:
 @cache
 def _named(name: str) -> Callable[..., Any]:
     """Kept here and not as globals: an op that is named like a builtin would hide it."""
-    return _callable(_SHORT.get(name) or REGISTRY[name])
+    return _callable(_SHORT.get(name) or OVERLOADS[name])
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    if name not in _SHORT and name not in REGISTRY:
+    if name not in _SHORT and name not in OVERLOADS:
         raise AttributeError(f"webq8.ops has no {name!r}; there are {', '.join(sorted(_SHORT))}")
     return _named(name)
 

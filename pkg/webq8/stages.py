@@ -1,10 +1,10 @@
-"""Long work that can be interrupted: generators that yield where a page may do something else."""
+"""Long work that can be interrupted: generators that yield where a page may do something else, and what never waits."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from functools import update_wrapper
 from typing import Generic, ParamSpec, TypeVar
 
-__all__ = ["Stage", "Steps", "finish"]
+__all__ = ["Done", "Stage", "Steps", "drive", "finish"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,3 +30,28 @@ def finish(steps: Steps[T]) -> T:
         except StopIteration as done:
             result: T = done.value
             return result
+
+
+class Done(Generic[T]):
+    """An awaitable of something that is there already."""
+
+    def __init__(self, result: T) -> None:
+        self.result = result
+
+    def __await__(self) -> Generator[None, None, T]:
+        return self.result
+        yield  # has this be a generator, as `await` needs it
+
+
+def drive(awaitable: Awaitable[T]) -> T:
+    """The result of an awaitable that never waits, as those of `device="cpu"` do; needs no event loop."""
+    waiting = awaitable.__await__()
+    try:
+        next(waiting)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    close = getattr(waiting, "close", None)
+    if close:
+        close()
+    raise RuntimeError("this coroutine waits; await it")

@@ -7,7 +7,18 @@ kernels by the device, asks them of a Target; a new class of devices is a new ro
 from collections.abc import Collection
 from dataclasses import dataclass
 
-__all__ = ["FEATURES", "GPU", "MATRIX_GPU", "SOFTWARE", "Adapter", "DeviceClass", "Speed", "Target", "target_of"]
+__all__ = [
+    "FEATURES",
+    "GPU",
+    "MATRIX_GPU",
+    "PACKED_DOT",
+    "SOFTWARE",
+    "Adapter",
+    "DeviceClass",
+    "Speed",
+    "Target",
+    "target_of",
+]
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ class Target:
 
 
 _SOFTWARE_NAMES = ("swiftshader", "llvmpipe", "lavapipe", "softpipe", "microsoft basic render")  # where no flag says so
-_PACKED_DOT = "packed_4x8_integer_dot_product"
+PACKED_DOT = "packed_4x8_integer_dot_product"
 _MATRIX = "chromium-experimental-subgroup-matrix"
 # what wgsl/gemm_matrix*.wgsl are written for: types of components and results, M, N and K
 _MATRIX_SHAPE = ("i8", "i32", 16, 16, 32)
@@ -132,4 +143,4 @@ def target_of(adapter: Adapter, limits: dict[str, int], features: Collection[str
     """The target for a device with these limits (by the names of Target's fields), features and WGSL extensions."""
     matrices = _MATRIX in features and adapter.subgroup_sizes == {32} and _MATRIX_SHAPE in adapter.matrices
     kind = SOFTWARE if adapter.software else MATRIX_GPU if matrices else GPU
-    return Target(**limits, kind=kind, packed_dot=kind.packed_dot and _PACKED_DOT in language)
+    return Target(**limits, kind=kind, packed_dot=kind.packed_dot and PACKED_DOT in language)

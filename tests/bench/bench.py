@@ -8,6 +8,7 @@ mean anything on SwiftShader, which computes on the CPU.
 
 import argparse
 import json
+import runpy
 import sys
 from pathlib import Path
 
@@ -32,7 +33,7 @@ async def kernel_times(cases, plain_shaders):
     from webq8.ir import Call, Graph, Method, Program, Tensor
     from webq8.kernels import wgsl
     from webq8.paths import resource_dir
-    from webq8.runtime.program import compile_program
+    from webq8.runtime.load import compile_program
 
     for name, text in plain_shaders.items():
         (resource_dir("wgsl") / f"{name}.wgsl").write_text(text)
@@ -71,7 +72,7 @@ async def kernel_times(cases, plain_shaders):
         times = [[], []]
         for _ in range(9):
             for p, measured in zip(programs, times, strict=True):
-                measured.append(await p._loaded.replays["forward"].deviceTime(case["repeats"]))
+                measured.append(await p._loaded.replays["forward"].time(case["repeats"]))
         ours, plain = (sorted(t)[len(t) // 2] for t in times)
         rows.append(
             {"case": case["name"], "ms": ours, "plain_ms": plain, "equal": bool((outputs[0] == outputs[1]).all())}
@@ -194,7 +195,8 @@ def main() -> None:
         transposed_case(32, 16, 32, 4, 1, 10),
         transposed_case(32, 16, 32, 2, 0, 10),
     ]
-    shaders = {path.stem: path.read_text("utf-8") for path in HERE.glob("plain_*.wgsl")}
+    assembled = runpy.run_path(str(ROOT / "wgsl" / "render.py"))["assembled"]
+    shaders = {path.stem: assembled(path.read_text("utf-8")) for path in HERE.glob("plain_*.wgsl")}
     with Browser(gpu=args.gpu, chrome=args.chrome, root=ROOT / "web") as browser, browser.page(timeout=600) as page:
         kernels = page.call(kernel_times, cases, shaders)
         digit = page.call(inference, "/models/classifier.pte")

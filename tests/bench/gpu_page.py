@@ -1,6 +1,6 @@
 """What gpu_page.js runs on a machine with a real GPU: correctness of every op case, ceilings, kernels, networks.
 
-Each figure is the median of batches (`gpu.Loaded.device_ms`), after the card was kept busy: idle, it clocks far lower.
+Each figure is the median of batches (`GpuProgram.device_ms`), after the card was kept busy: idle, it clocks far lower.
 """
 
 import io
@@ -13,12 +13,15 @@ import numpy as np
 import webq8
 from webq8 import ops
 from webq8.backends.browser import gpu
+from webq8.backends.browser.bridge import to_object
+from webq8.backends.browser.page import fetch
 from webq8.formats import read_pte
 from webq8.handlers import tuning
 from webq8.ir import Call, Graph, Method, Program, Tensor
 from webq8.plan.planner import check_method, plan_program
 from webq8.runtime.ceilings import measure_ceilings
-from webq8.runtime.program import compile_program, drive, rewrite
+from webq8.runtime.load import compile_program, rewrite
+from webq8.stages import drive
 
 
 async def main(query: str) -> str:
@@ -157,9 +160,9 @@ async def timed(name, problem):
 
 def keep(replay, steps, kept) -> None:
     """Replays only the steps of these numbers from now on."""
-    replay.grids = gpu._object([n for i in kept for n in steps[i].grid])
-    replay.pipelines = gpu._object([replay.pipelines[i] for i in kept])
-    replay.groups = gpu._object([replay.groups[i] for i in kept])
+    replay.grids = to_object([n for i in kept for n in steps[i].grid])
+    replay.pipelines = to_object([replay.pipelines[i] for i in kept])
+    replay.groups = to_object([replay.groups[i] for i in kept])
 
 
 async def linears():
@@ -298,7 +301,7 @@ async def elementwise():
 async def compiling():
     """Milliseconds that each pipeline of MobileNetV2 takes to compile, one after another; only true in a fresh page."""
     device = await gpu.device()
-    parsed = read_pte(await gpu.fetch("networks/mobilenet_v2.pte", lambda *_: None), "mobilenet_v2")
+    parsed = read_pte(await fetch("networks/mobilenet_v2.pte", lambda *_: None), "mobilenet_v2")
     graphs = {n: rewrite(check_method(m, n)) for n, m in parsed.methods.items()}
     plan = plan_program(graphs, device.limits).plans["forward"]
     rows = {}
@@ -315,7 +318,7 @@ async def networks():
     rows = {}
     for name in ("mobilenet_v2", "resnet18"):
         program = await webq8.load(f"networks/{name}.pte")
-        golden = np.load(io.BytesIO(await gpu.fetch(f"networks/{name}.npz", lambda *_: None)))
+        golden = np.load(io.BytesIO(await fetch(f"networks/{name}.npz", lambda *_: None)))
         x, want = golden["in0"][:1], golden["out0"][0].astype(float)
         got = (await program(x))[0].astype(float)
         times = []

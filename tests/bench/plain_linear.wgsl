@@ -1,3 +1,6 @@
+// uses threads
+// uses dot4
+// uses epilogue
 // The yardstick for linear.wgsl: one thread makes the four outputs of a word, a word of K a step.
 
 struct Params {
@@ -6,13 +9,7 @@ struct Params {
   k_steps: u32,
   tiles_n: u32,
   y_stride: u32,
-  x_zero_point: i32,
-  x_scale: f32,
-  inv_y_scale: f32,
-  y_zero_point: i32,
-  activation_min: f32,
-  y_min: f32,
-  y_max: f32,
+  @align(16) epilogue: Epilogue,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -22,11 +19,7 @@ struct Params {
 @group(0) @binding(4) var<storage, read_write> y: array<u32>;
 @group(0) @binding(5) var<uniform> params: Params;
 
-@compute @workgroup_size(64)
-fn main(
-  @builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) local: u32
-) {
-  let index = flat_workgroup(id, grid) * 64u + local;
+fn run(index: u32) {
   let row = index / params.n_words;
   let word = index % params.n_words;
   if (row >= params.rows) {
@@ -40,7 +33,5 @@ fn main(
       acc[lane] += dot4I8Packed(a, weight[(word * 4u + lane) * k_words + k]);
     }
   }
-  y[row * params.y_stride + word] = requantize(
-    acc - params.x_zero_point * sums[word], params.x_scale, channel[2u * word], channel[2u * word + 1u],
-    params.activation_min, params.inv_y_scale, params.y_zero_point, params.y_min, params.y_max);
+  y[row * params.y_stride + word] = requantized(acc - params.epilogue.x_zero_point * sums[word], word);
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from webq8.ir import Limits, Method
 from webq8.plan.planner import check_method, plan_program
-from webq8.runtime.program import rewrite
+from webq8.runtime.load import rewrite
 
 sys.path.append(str(Path(__file__).parents[1]))
 from large_graphs import FORMS

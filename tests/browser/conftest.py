@@ -4,16 +4,18 @@ from collections.abc import Iterator
 
 import pytest
 from webq8.desktop.host import PythonPage
-from webq8.handlers.tuning import TILES
+from webq8.kernels.select import TILES
 
 
 async def use_packed_dot(wanted):
     """Turns `dot4I8Packed` on or off, as in a browser without that language feature; returns what it was."""
+    from dataclasses import replace
+
     import webq8
     from webq8.backends.browser import gpu
 
     device = await gpu.device()
-    before, device.packed_dot = device.packed_dot, wanted
+    before, device.target = device.target.packed_dot, replace(device.target, packed_dot=wanted)
     webq8.ops.close()  # programs that were compiled with the other
     return before
 
@@ -26,18 +28,33 @@ async def set_limit(name, wanted):
     from webq8.backends.browser import gpu
 
     device = await gpu.device()
-    before, device.limits = getattr(device.limits, name), replace(device.limits, **{name: wanted})
+    before, device.target = getattr(device.target, name), replace(device.target, **{name: wanted})
     webq8.ops.close()  # programs that were planned for the other
+    return before
+
+
+async def use_class(name):
+    """Plans from now on as for a device of another class, a name in `webq8.target`; returns what it was."""
+    from dataclasses import replace
+
+    import webq8
+    from webq8 import target
+    from webq8.backends.browser import gpu
+
+    device = await gpu.device()
+    before = next(n for n in ("SOFTWARE", "GPU", "MATRIX_GPU") if getattr(target, n) == device.target.kind)
+    device.target = replace(device.target, kind=getattr(target, name))
+    webq8.ops.close()
     return before
 
 
 @pytest.fixture
 def gpu_kernels(webq8_page: PythonPage) -> Iterator[None]:
     """Plans as for a real GPU: packed dot products, large tiles, K in slices, convolutions as matrix products."""
-    before = webq8_page.call(set_limit, "software", False), webq8_page.call(use_packed_dot, True)
-    assert before == (True, False), "the kernels for SwiftShader are tested as well"
+    before = webq8_page.call(use_class, "GPU"), webq8_page.call(use_packed_dot, True)
+    assert before == ("SOFTWARE", False), "the kernels for SwiftShader are tested as well"
     yield
-    webq8_page.call(set_limit, "software", True)
+    webq8_page.call(use_class, "SOFTWARE")
     webq8_page.call(use_packed_dot, False)
 
 
@@ -48,14 +65,14 @@ def plain_dot(webq8_page: PythonPage, gpu_kernels: None) -> None:
 
 
 async def use_tile(name):
-    """Has matrix products on GPUs take one tile of `webq8.handlers.tuning`, or with None those of its rules again."""
+    """Has matrix products on GPUs take one tile of `webq8.kernels.select`, or with None those of its rules again."""
     import webq8
-    from webq8.handlers import tuning
+    from webq8.kernels import select
 
     if name is None:
-        tuning.tile = tuning.rules
+        select.tile = select.rules
     else:
-        tuning.rules, tuning.tile = tuning.tile, lambda *_: tuning.TILES[name]
+        select.rules, select.tile = select.tile, lambda *_: select.TILES[name]
     webq8.ops.close()
 
 
@@ -70,10 +87,10 @@ def tile(request: pytest.FixtureRequest, webq8_page: PythonPage, gpu_kernels: No
 async def use_four_pixels(limits):
     """Sets how many pixels of a row and words of results SwiftShader's threads of four pixels need; those before."""
     import webq8
-    from webq8.handlers import conv
+    from webq8.kernels import select
 
-    before = conv._FEWEST_PIXELS, conv._FEWEST_WORDS
-    conv._FEWEST_PIXELS, conv._FEWEST_WORDS = limits
+    before = select._FEWEST_PIXELS, select._FEWEST_WORDS
+    select._FEWEST_PIXELS, select._FEWEST_WORDS = limits
     webq8.ops.close()
     return before
 

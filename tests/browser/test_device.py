@@ -10,7 +10,7 @@ async def is_software(info):
     from webq8.backends.browser import gpu
 
     names = dict.fromkeys(("vendor", "architecture", "device", "description"), "")
-    return gpu.Adapter(SimpleNamespace(**(names | info))).software
+    return gpu.adapter_of(SimpleNamespace(**(names | info))).software
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 from graphs import run_graph_in_page, sendable
-from random_graphs import random_graph
+from random_graphs import random_method
 from webq8.backends.reference import run_graph
 from webq8.desktop.host import PythonPage
+from webq8.formats.pte.lower import lower
 
 BATCH = 20
 
 
 def check_seed(page: PythonPage, seed: int) -> tuple[int, int]:
     """Raises AssertionError that tells how to reproduce it; returns dispatches with and without rewrites."""
-    graph, inputs = random_graph(seed)
+    method, inputs = random_method(seed)
     again = f"reproduce: .venv/bin/python tests/soak.py --seed {seed}"
-    want, sent, dispatches = run_graph(graph, inputs), sendable(graph), []
+    want, sent, dispatches = run_graph(lower(method, "graph"), inputs), sendable(method), []
     for optimizations in (None, []):
         try:
             got, count = page.call(run_graph_in_page, sent, inputs, optimizations)

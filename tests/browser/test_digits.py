@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import webq8
 from webq8.desktop.host import PythonPage
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "web" / "models"

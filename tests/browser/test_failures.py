@@ -82,15 +82,20 @@ def test_two_pipelines_of_a_shader_that_does_not_compile(webq8_page: PythonPage)
 async def too_large():
     """More than the device's largest buffer, refused while planning: no bytes are needed for that."""
     from webq8.backends.browser import gpu
-    from webq8.ir import Call, Graph, Method, Program, Tensor
-    from webq8.runtime.program import compile_program
+    from webq8.budget import Budget
+    from webq8.ir.builder import Builder
+    from webq8.ir.graph import Graph
+    from webq8.ir.ops.quantize import Quantize
+    from webq8.ir.types import PerTensor, Tensor
+    from webq8.runtime.load import compile_graphs
 
     device = await gpu.device()
-    n = device.limits.max_storage_buffer_binding_size // 4 + 1
-    x, y = Tensor((n,), "float32"), Tensor((n,), "int8")
-    op = "quantized_decomposed.quantize_per_tensor.default"
-    graph = Graph((x, 0.1, 0, -128, 127, None, y), (Call(op, (0, 1, 2, 3, 4, 5, 6), "node 0"),), (0,), (6,))
-    await compile_program(Program({"forward": Method("forward", graph)}), "large")
+    n = device.target.max_storage_buffer_binding_size // 4 + 1
+    builder = Builder(Budget(None, "large"))
+    x = builder.add(Tensor((n,), "float32"))
+    y = builder.emit(Quantize(x, "int8", -128, 127), PerTensor(0.1, 0))
+    graph = Graph(tuple(builder.tensors), tuple(builder.nodes), (x,), (y,))
+    await compile_graphs({"forward": graph}, "large")
 
 
 def test_too_large_for_the_device(webq8_page: PythonPage) -> None:
@@ -101,7 +106,7 @@ def test_too_large_for_the_device(webq8_page: PythonPage) -> None:
 async def limits():
     from webq8.backends.browser import gpu
 
-    return (await gpu.device()).limits.max_storage_buffer_binding_size
+    return (await gpu.device()).target.max_storage_buffer_binding_size
 
 
 def test_the_adapters_limits_are_asked_for(webq8_page: PythonPage) -> None:

@@ -1,18 +1,14 @@
 """Upstream's goldens: single-op programs and whole models, loaded from their .pte files, on the GPU."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import webq8
+from goldens import DATA, INT8_GOLDENS, Golden, array
 from webq8.desktop.host import PythonPage
 
-DATA = Path(__file__).parents[1] / "data"
-ROWS = json.loads((DATA / "goldens" / "manifest.json").read_text())
 MODELS = json.loads((DATA / "models" / "manifest.json").read_text())
-# their float32 results come from sums in float32, in another order than upstream's
-FLOAT_SUMS = ("linear_qcs4w", "linear_q8ta_q8csw")
 
 
 async def run(data, inputs):
@@ -25,26 +21,16 @@ async def run(data, inputs):
     return outputs, submits, gpu.live()
 
 
-def array(folder: Path, spec: dict) -> np.ndarray:
-    return np.fromfile(folder / spec["path"], spec["dtype"]).reshape(spec["shape"])
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda r: r["pte"].removesuffix(".pte"))
-def test_golden(webq8_page: PythonPage, row: dict) -> None:
-    folder = DATA / "goldens"
-    inputs = [array(folder, spec) for spec in row["inputs"]]
-    got, submits, live = webq8_page.call(run, (folder / row["pte"]).read_bytes(), inputs)
-    golden = array(folder, row["golden"])
-    if row["op"] in FLOAT_SUMS:
-        np.testing.assert_allclose(got, golden, row["rtol"], row["atol"])
-    else:  # other float32 outputs are dequantized int8, so they too are equal to the byte
-        np.testing.assert_array_equal(got, golden)
+@pytest.mark.parametrize("golden", INT8_GOLDENS, ids=lambda golden: golden.name)
+def test_golden(webq8_page: PythonPage, golden: Golden) -> None:
+    got, submits, live = webq8_page.call(run, golden.pte.read_bytes(), golden.inputs)
+    golden.compare(got)
     assert submits == 1
     assert live["buffers"] == 0
 
 
 def test_all_54() -> None:
-    assert len(ROWS) == 54
+    assert len(INT8_GOLDENS) == 54
 
 
 @pytest.mark.parametrize("name", MODELS)

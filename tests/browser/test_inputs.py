@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from webq8.desktop.host import Browser, PythonPage
 from webq8.errors import InputError
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
@@ -34,8 +34,9 @@ async def take(example, shape, dtype, device):
     from array import array
 
     import webq8
-    from webq8.ir import Call, Graph, Method, Program, Tensor
-    from webq8.runtime.program import compile_program
+    from webq8.ir.graph import Graph
+    from webq8.ir.types import Tensor
+    from webq8.runtime.load import compile_graphs
 
     names = {"array": array, "struct": struct, "webq8": webq8}
     for name in ("js", "numpy", "PIL.Image"):
@@ -44,9 +45,8 @@ async def take(example, shape, dtype, device):
         except ImportError:
             continue
         names[{"numpy": "np", "PIL.Image": "Image"}.get(name, name)] = module
-    x, y = Tensor(shape, dtype), Tensor(shape, dtype)
-    graph = Graph((x, None, y), (Call("aten.clone.default", (0, 1, 2), "clone"),), (0,), (2,))
-    with await compile_program(Program({"forward": Method("forward", graph)}), "clone", device) as program:
+    graph = Graph((Tensor(shape, dtype),), (), (0,), (0,))
+    with await compile_graphs({"forward": graph}, "clone", device) as program:
         return await program(eval(example, names))
 
 

@@ -289,7 +289,7 @@ async def without_scopes(url, x):
             await asyncio.gather(*(program(x) for _ in range(3)))
             await asyncio.gather(*(program(x) for _ in range(3)))
             for _ in range(2):
-                await program._loaded.profile("forward", [x], program.dispatches("forward"))
+                await program._loaded.profile("forward", [x])
     finally:
         for prototype, name, descriptor in originals:
             js.Object.defineProperty(prototype, name, descriptor)

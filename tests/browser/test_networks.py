@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import webq8
 from webq8.desktop.host import PythonPage
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 DATA = Path(__file__).parents[1] / "data" / "networks"
 # the step between neighbouring int8 outputs, as their last quantize has it

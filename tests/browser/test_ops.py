@@ -7,7 +7,7 @@ import pytest
 from cases import CASES, Case
 from webq8 import ops
 from webq8.desktop.host import PythonPage
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 
 async def run(op, args):

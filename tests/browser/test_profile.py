@@ -9,7 +9,7 @@ import webq8
 from webq8 import ops
 from webq8.desktop.host import PythonPage
 from webq8.errors import ClosedError, DeviceError, InputError
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 ROOT = Path(__file__).parents[2]
 CNN = ROOT / "tests" / "data" / "networks" / "cnn.pte"

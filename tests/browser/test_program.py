@@ -7,7 +7,7 @@ import pytest
 import webq8
 from webq8.desktop.host import Browser, PythonPage
 from webq8.errors import CannotBlock, ClosedError, InputError
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"

@@ -7,6 +7,7 @@ from cases.average import AVERAGE_CASES
 from cases.common import Case
 from cases.conv_float import CONV_FLOAT_CASES
 from cases.elementwise import ELEMENTWISE_CASES
+from cases.goldens import GOLDEN_CASES, TORCH_GOLDENS
 from cases.indexing import INDEXING_CASES
 from cases.int8 import INT8_CASES
 from cases.matmul import MATMUL_CASES
@@ -19,7 +20,7 @@ from cases.shape import SHAPE_CASES
 from cases.sort import SORT_CASES
 from cases.upsample import UPSAMPLE_CASES
 
-__all__ = ["CASES", "INT8_CASES", "Case"]
+__all__ = ["CASES", "INT8_CASES", "TORCH_GOLDENS", "Case"]
 
 CASES = [
     *INT8_CASES,
@@ -36,4 +37,5 @@ CASES = [
     *ELEMENTWISE_CASES,
     *SHAPE_CASES,
     *INDEXING_CASES,
+    *GOLDEN_CASES,
 ]

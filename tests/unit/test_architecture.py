@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 import webq8
-from webq8 import errors, handlers, ops
+from webq8 import errors, ops
+from webq8.formats.pte.operators import OVERLOADS
+from webq8.kernels import KERNELS
 
 PACKAGE = Path(webq8.__file__).parent
 
@@ -20,6 +22,7 @@ LAYERS = [
     "budget",
     "paths",
     "dtypes",
+    "scatter",
     "arrays",
     "ir",
     "plan.layout",
@@ -32,13 +35,24 @@ LAYERS = [
     "plan.submits",
     "plan.planner",
     "backends",
+    "backends.base",
+    "backends.gpu_program",
+    "backends.wgpu_device",
+    "backends.native",
+    "backends.null",
     "backends.reference",
-    "runtime",
-    "runtime.profiling",
     "backends.browser",
+    "backends.find",
+    "runtime",
+    "runtime.specs",
     "runtime.inputs",
+    "runtime.tensor",
+    "runtime.profiling",
     "runtime.ceilings",
     "runtime.program",
+    "runtime.source",
+    "runtime.load",
+    "runtime.inspect",
     "ops",
     "__init__",
     "transport",
@@ -99,13 +113,18 @@ def test_there_are_no_circles() -> None:
     assert not remaining
 
 
-def test_only_gpu_touches_js() -> None:
-    for path in MODULES:
+@pytest.mark.parametrize(
+    ("libraries", "home"),
+    [({"js", "pyodide", "pyodide_js"}, "backends.browser."), ({"wgpu"}, "backends.native")],
+    ids=["page", "desktop"],
+)
+def test_only_a_backend_touches_its_device(libraries: set[str], home: str) -> None:
+    for name, path in NAMES.items():
         tree = ast.parse(path.read_text("utf-8"))
         names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         names |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
-        foreign = {n for n in names if n.split(".")[0] in ("js", "pyodide", "pyodide_js")}
-        assert not foreign or path.name == "gpu.py", f"{path.name} imports {foreign}"
+        foreign = {n for n in names if n.split(".")[0] in libraries}
+        assert not foreign or name.startswith(home), f"{name} imports {foreign}"
 
 
 def test_importing_is_light() -> None:
@@ -140,7 +159,7 @@ def test_public_names() -> None:
     assert dir(webq8) == sorted(webq8.__all__)
     assert all(hasattr(webq8, name) for name in webq8.__all__)
     assert not hasattr(webq8, "nothing")
-    shorts = {spec.short for spec in handlers.REGISTRY.values() if "::" not in spec.name}
+    shorts = {spec.short for spec in OVERLOADS.values() if "::" not in spec.name}
     assert dir(ops) == sorted({"Tensor", "close", "tensor"} | shorts)
 
 
@@ -154,10 +173,12 @@ def test_the_exception_tree_is_the_drawn_one() -> None:
 
 
 def test_ops_explain_themselves() -> None:
-    for spec in handlers.REGISTRY.values():
-        assert spec.handler.__doc__, spec.name
+    for spec in OVERLOADS.values():
+        assert spec.lower.__doc__, spec.name
+    for kind in KERNELS:
+        assert kind.__doc__, kind
     for name, spec in vars(ops)["_SHORT"].items():
-        assert list(inspect.signature(getattr(ops, name)).parameters) == [n for n in spec.args if n != "out"]
+        assert list(inspect.signature(getattr(ops, name)).parameters) == list(spec.args)
 
 
 def test_unknown_op_names_the_known_ones() -> None:

@@ -10,7 +10,7 @@ import pytest
 import webq8
 from pte_writer import Pte, one_call
 from webq8.errors import LimitError, Unsupported
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 CASES = 20_000
 PROCESSES = 2

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from webq8 import ops
 from webq8.errors import InputError
-from webq8.handlers.reduce import lanes_for
-from webq8.handlers.upsample import linear_taps, nearest_taps
+from webq8.kernels.reduce import lanes_for
+from webq8.kernels.resize import linear_taps, nearest_taps
 
 
 def zeros(*shape: int) -> np.ndarray:

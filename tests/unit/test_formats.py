@@ -10,10 +10,15 @@ import pytest
 import webq8
 from pte_writer import Pte, one_call
 from webq8.errors import FormatError, LimitError, Unsupported, Webq8Error
-from webq8.formats import read_pte
-from webq8.ir import Limits, ProgramPlan, Tensor
-from webq8.plan.planner import check_method, plan_program
-from webq8.runtime.program import drive, rewrite
+from webq8.formats.pte.lower import lower
+from webq8.formats.pte.read import read_program
+from webq8.ir.plan import ProgramPlan
+from webq8.ir.types import Tensor
+from webq8.passes import required
+from webq8.plan.planner import plan_program
+from webq8.runtime.compile import rewrite
+from webq8.stages import drive
+from webq8.target import Target
 
 ROOT = Path(__file__).parents[2]
 GOLDENS = ROOT / "tests" / "data" / "goldens"
@@ -22,15 +27,15 @@ CLASSIFIER = (ROOT / "web" / "models" / "classifier.pte").read_bytes()
 
 
 def check(data: bytes) -> None:
-    for method in read_pte(data, "file.pte").methods.values():
-        check_method(method, "file.pte")
+    for method in read_program(data, "file.pte").methods.values():
+        lower(method, "file.pte")
 
 
 def test_methods_share_constants() -> None:
-    program = read_pte(CLASSIFIER)
+    program = read_program(CLASSIFIER)
     assert set(program.methods) == {"forward", "batch"}
     weights = [
-        {bytes(v.data) for v in m.graph.values if isinstance(v, Tensor) and v.data is not None and v.dtype == "int8"}
+        {bytes(v.data) for v in m.values if isinstance(v, Tensor) and v.data is not None and v.dtype == "int8"}
         for m in program.methods.values()
     ]
     assert weights[0] == weights[1]
@@ -38,8 +43,8 @@ def test_methods_share_constants() -> None:
 
 
 def test_calls_name_their_node() -> None:
-    graph = read_pte(LINEAR).methods["forward"].graph
-    assert [(c.node, c.op.split(".")[1]) for c in graph.calls] == [
+    method = read_program(LINEAR).methods["forward"]
+    assert [(c.where, c.name.split(".")[1]) for c in method.calls] == [
         ("delegate 0, node 0", "quantize_per_tensor"),
         ("delegate 0, node 1", "q8ta_linear"),
         ("delegate 0, node 2", "dequantize_per_tensor"),
@@ -56,9 +61,9 @@ def test_named_data_and_padding() -> None:
 
 @pytest.mark.parametrize("path", sorted(GOLDENS.glob("*.pte")), ids=lambda p: p.stem)
 def test_every_golden_is_readable(path: Path) -> None:
-    methods = read_pte(path.read_bytes(), path.name).methods
+    methods = read_program(path.read_bytes(), path.name).methods
     assert methods["forward"].problems == ()
-    assert methods["forward"].graph.calls
+    assert methods["forward"].calls
 
 
 @pytest.mark.parametrize("data", [LINEAR, CLASSIFIER], ids=["linear", "classifier"])
@@ -120,8 +125,8 @@ def test_unusable_scale(scale: float) -> None:
 
 
 def test_non_finite_constant() -> None:
-    graph = read_pte(LINEAR).methods["forward"].graph
-    bias = next(v for v in graph.values if isinstance(v, Tensor) and v.data is not None and v.dtype == "float32")
+    method = read_program(LINEAR).methods["forward"]
+    bias = next(v for v in method.values if isinstance(v, Tensor) and v.data is not None and v.dtype == "float32")
     assert bias.data is not None
     broken = LINEAR.replace(bytes(bias.data), struct.pack("<f", float("nan")) + bytes(bias.data)[4:])
     with pytest.raises(FormatError, match=r"element 0 is nan|element 0: nan"):
@@ -160,8 +165,8 @@ def refused(data: bytes, kind: type[Webq8Error]) -> str:
 
 
 def planned(data: bytes) -> ProgramPlan:
-    graphs = {n: check_method(m, "file.pte") for n, m in read_pte(data, "file.pte").methods.items()}
-    return plan_program({n: rewrite(g) for n, g in graphs.items()}, Limits(), "file.pte")
+    graphs = {n: required(lower(m, "file.pte")) for n, m in read_program(data, "file.pte").methods.items()}
+    return plan_program({n: rewrite(g) for n, g in graphs.items()}, Target(), "file.pte")
 
 
 def added(p: Pte, inputs: list[int], data: bytes | None = None) -> bytes:

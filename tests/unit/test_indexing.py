@@ -8,9 +8,12 @@ from graphs import Builder, Ref
 from webq8 import ops
 from webq8.backends.reference import run_graph
 from webq8.errors import InputError, LimitError, Unsupported, Webq8Error
-from webq8.ir import Graph, Limits, Method
-from webq8.plan.planner import check_method, plan_program
-from webq8.runtime.program import drive, rewrite
+from webq8.formats.pte.lower import lower
+from webq8.formats.pte.model import PteMethod
+from webq8.plan.planner import plan_program
+from webq8.runtime.compile import rewrite
+from webq8.stages import drive
+from webq8.target import Target
 
 X = np.zeros((3, 4, 5), np.float32)
 MASK = np.ones((3, 4), bool)
@@ -83,7 +86,7 @@ def test_a_sequence_larger_than_a_device_holds(end: float, dtype: str | None, mo
         ops.arange(0, end, 1, dtype)
 
 
-def graph_of(op: str, x: tuple[int, ...], *args: Any, dtype: str = "float32") -> Graph:
+def method_of(op: str, x: tuple[int, ...], *args: Any, dtype: str = "float32") -> PteMethod:
     """A call of an op on a computed x; arrays are computed as well, lists are lists of them."""
     b = Builder()
 
@@ -93,31 +96,31 @@ def graph_of(op: str, x: tuple[int, ...], *args: Any, dtype: str = "float32") ->
         return Ref(b.input(a.shape, str(a.dtype))) if isinstance(a, np.ndarray) else a
 
     y = b.call(op, Ref(b.input(x, dtype)), *map(argument, args), out=(x, dtype))
-    return b.graph(y)
+    return b.method(y)
 
 
 @pytest.mark.parametrize(
-    ("graph", "text"),
+    ("method", "text"),
     [
-        (graph_of("aten.index.Tensor", (3, 4), [MASK]), "indices: one of bool must be a constant"),
+        (method_of("aten.index.Tensor", (3, 4), [MASK]), "indices: one of bool must be a constant"),
         (
-            graph_of("aten.index_put.default", (3, 4), [MASK[0, :3], indices(1)], np.zeros((), np.float32), False),
+            method_of("aten.index_put.default", (3, 4), [MASK[0, :3], indices(1)], np.zeros((), np.float32), False),
             "a mask that is computed is not supported beside other indices",
         ),
     ],
 )
-def test_masks_that_are_computed(graph: Graph, text: str) -> None:
+def test_masks_that_are_computed(method: PteMethod, text: str) -> None:
     with pytest.raises(Unsupported, match=text):
-        check_method(Method("forward", graph), "test")
+        lower(method, "test")
 
 
 def test_values_for_a_mask_that_is_computed() -> None:
     values = np.zeros(12, np.float32)
-    graph = graph_of("aten.index_put.default", (3, 4), [MASK], values, False)
+    method = method_of("aten.index_put.default", (3, 4), [MASK], values, False)
     with pytest.raises(
         Webq8Error, match=r"values \[12\] do not broadcast to \[1\], the shape of one value for all that"
     ):
-        check_method(Method("forward", graph), "test")
+        lower(method, "test")
 
 
 def test_what_is_constant_is_computed_at_load() -> None:
@@ -129,11 +132,11 @@ def test_what_is_constant_is_computed_at_load() -> None:
     last = b.const(np.array(5, np.int32))
     flipped = Ref(b.call("aten.sub.Tensor", last, bounded, 1, out=((10,), "int32")))
     y = b.call("aten.index.Tensor", x, b.list(-1, -1, flipped), out=((1, 2, 10), "float32"))
-    graph = check_method(Method("forward", b.graph(y)), "test")
+    graph = b.graph(y)
     data = np.arange(12, dtype=np.float32).reshape(1, 2, 6)
     [got] = run_graph(graph, [data])
     np.testing.assert_array_equal(got, np.pad(data, ((0, 0), (0, 0), (2, 2)), mode="edge")[..., ::-1])
-    plan = plan_program({"forward": rewrite(graph)}, Limits()).plans["forward"]
+    plan = plan_program({"forward": rewrite(graph)}, Target()).plans["forward"]
     assert [step.kernel for step in plan.steps] == ["index_read"]
 
 
@@ -141,7 +144,7 @@ def test_float_sums_are_left_to_the_gpu() -> None:
     b = Builder()
     one = b.const(np.ones(3, np.float32))
     y = b.call("aten.add.Tensor", one, one, 1, out=((3,), "float32"))
-    assert len(rewrite(check_method(Method("forward", b.graph(y)), "test")).calls) == 1
+    assert len(rewrite(b.graph(y)).nodes) == 1
 
 
 def test_an_op_named_like_a_builtin_hides_none() -> None:

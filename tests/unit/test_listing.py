@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from webq8.handlers import REGISTRY, listing
+from webq8.desktop import listing
+from webq8.formats.pte.operators import OVERLOADS
 
 PAGE = Path(__file__).parents[2] / "pkg" / "OPS.md"
 
@@ -13,4 +14,4 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_every_op_is_listed() -> None:
     listed = {name for names, *_ in listing.rows() for name in names.split(", ")}
-    assert listed == set(REGISTRY)
+    assert listed == set(OVERLOADS)

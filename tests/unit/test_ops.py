@@ -8,7 +8,7 @@ import webq8
 from cases.common import FLT_MAX
 from webq8 import ops
 from webq8.errors import InputError, LimitError, NoAdapter
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 X = np.zeros((3, 8), np.int8)
 W = np.ones((5, 8), np.int8)
@@ -198,7 +198,7 @@ def test_a_gpu_is_needed_unless_cpu_is_asked_for() -> None:
     async def compute():
         return await linear().numpy()
 
-    with pytest.raises(NoAdapter, match='pass device="cpu"'):
+    with pytest.raises(NoAdapter, match='device="cpu"'):
         drive(compute())
 
 

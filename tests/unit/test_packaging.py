@@ -13,6 +13,7 @@ import webq8
 from packaging.requirements import Requirement
 from webq8.desktop import assets
 from webq8.desktop.assets import Bundle, Source
+from webq8.paths import resource_dir
 
 ROOT = Path(__file__).parents[2]
 METADATA = importlib.metadata.metadata("webq8")
@@ -85,6 +86,8 @@ def test_wheel_holds_what_its_metadata_names(tmp_path: Path) -> None:
     for entry in importlib.metadata.distribution("webq8").entry_points:
         module = entry.module.replace(".", "/")
         assert f"{module}.py" in names, entry
-    for folder in ("wgsl", "web"):
-        files = {f"webq8/{file.relative_to(ROOT).as_posix()}" for file in (ROOT / folder).rglob("*") if file.is_file()}
-        assert {name for name in files if "__pycache__" not in name} <= names
+    for name in ("wgsl", "web"):
+        folder = resource_dir(name)
+        files = {f"webq8/{name}/{file.relative_to(folder).as_posix()}" for file in folder.rglob("*") if file.is_file()}
+        assert {file for file in files if "__pycache__" not in file} <= names
+    assert not [name for name in names if name.endswith((".jinja", "render.py", "build_hook.py"))]

@@ -13,10 +13,12 @@ from cases import CASES, Case
 from graphs import Builder
 from webq8 import ops
 from webq8.errors import ClosedError, InputError
-from webq8.ir import Graph, Limits, Plan, Step
+from webq8.ir.graph import Graph
+from webq8.ir.plan import Plan, Step
 from webq8.plan.planner import plan_program
 from webq8.runtime.profiling import Ceilings, Profile, profile_of
-from webq8.runtime.program import drive
+from webq8.stages import drive
+from webq8.target import GPU, SOFTWARE, Target
 
 CLASSIFIER = Path(__file__).parents[2] / "web" / "models" / "classifier.pte"
 
@@ -24,15 +26,15 @@ CLASSIFIER = Path(__file__).parents[2] / "web" / "models" / "classifier.pte"
 
 
 def plan_of(graph: Graph, software: bool = True) -> Plan:
-    return plan_program({"forward": graph}, Limits(software=software)).plans["forward"]
+    return plan_program({"forward": graph}, Target(kind=SOFTWARE if software else GPU)).plans["forward"]
 
 
 def single(case: Case) -> tuple[Graph, tuple[Any, ...], tuple[int, ...]]:
     args = case.args()
     y = getattr(ops, case.op)(*args)
-    found = ops._Graph()
+    found = ops._Recording()
     out = found.visit(y)
-    return Graph(tuple(found.values), tuple(found.calls), tuple(found.inputs), (out,)), args, y.shape
+    return found.graph(out), args, y.shape
 
 
 def of_linear(args: Any, out: tuple[int, ...]) -> int:

@@ -7,15 +7,19 @@ from collections.abc import Callable
 import flatbuffers
 import pytest
 from large_graphs import FORMS, nested
-from webq8.formats import read_pte
-from webq8.ir import Graph, Limits, Method, Plan
-from webq8.plan.planner import check_method, plan_program
-from webq8.runtime.program import rewrite
+from webq8.formats.pte.lower import lower
+from webq8.formats.pte.model import PteMethod
+from webq8.formats.pte.read import read_program
+from webq8.ir.plan import Plan
+from webq8.passes import required
+from webq8.plan.planner import plan_program
+from webq8.runtime.compile import rewrite
+from webq8.target import Target
 
 
-def plan(graph: Graph) -> Plan:
-    graph = rewrite(check_method(Method("forward", graph), "test"))
-    return plan_program({"forward": graph}, Limits()).plans["forward"]
+def plan(method: PteMethod) -> Plan:
+    graph = rewrite(required(lower(method, "test")))
+    return plan_program({"forward": graph}, Target()).plans["forward"]
 
 
 def calls_of(work: Callable[[], object]) -> int:
@@ -54,9 +58,9 @@ def test_planning_is_linear(form: str, measure: Callable[[Callable[[], object]],
 
 
 def test_twenty_thousand_nodes() -> None:
-    graph = nested(20_000)
-    planned = plan(graph)
-    assert len(planned.steps) == len(graph.calls) >= 20_000
+    method = nested(20_000)
+    planned = plan(method)
+    assert len(planned.steps) == len(method.calls) >= 20_000
     assert planned.peak_bytes <= 1.15 * planned.live_bytes
     assert len(planned.buffers) <= 4
 
@@ -107,7 +111,7 @@ def kernel_calls(count: int) -> bytes:
 
 def test_reading_is_linear() -> None:
     small, large = kernel_calls(20), kernel_calls(100)
-    graph = read_pte(large).methods["forward"].graph
-    assert len(graph.calls) == 100
-    assert plan(graph).steps
-    assert calls_of(lambda: read_pte(large)) < 1.3 * 5 * calls_of(lambda: read_pte(small))
+    method = read_program(large).methods["forward"]
+    assert len(method.calls) == 100
+    assert plan(method).steps
+    assert calls_of(lambda: read_program(large)) < 1.3 * 5 * calls_of(lambda: read_program(small))

@@ -14,8 +14,9 @@ import webq8
 from networks import EXPORT, python_with
 from pte_writer import Pte
 from webq8.errors import FormatError, Unsupported
-from webq8.formats import read_pte, sniff
-from webq8.plan.planner import check_method
+from webq8.formats import sniff
+from webq8.formats.pte.lower import lower
+from webq8.formats.pte.read import read_program
 
 
 def _zip() -> bytes:
@@ -84,8 +85,8 @@ def test_the_lines_that_are_named_work() -> None:
     python = python_with("export", EXPORT / "requirements.txt")
     made = subprocess.run([str(python), "-c", code], capture_output=True, check=False)
     assert made.returncode == 0, made.stderr.decode()
-    for method in read_pte(made.stdout).methods.values():
-        assert check_method(method, "made").calls
+    for method in read_program(made.stdout).methods.values():
+        assert lower(method, "made").nodes
 
 
 def test_the_readme_has_the_same_lines() -> None:
@@ -99,7 +100,7 @@ def test_other_backends(backend: str) -> None:
     p = Pte()
     data = p.file(p.method([p.tensor([1])], [], [0], [0], delegates=[backend] * 3))
     with pytest.raises(Unsupported) as caught:
-        check_method(read_pte(data).methods["forward"], "model.pte")
+        lower(read_program(data).methods["forward"], "model.pte")
     text = str(caught.value)
     assert text.count("\n") == sniff.EXPORT.count("\n") + 1
     assert text.startswith("model.pte: its delegates are for the backend '")

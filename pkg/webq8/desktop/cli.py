@@ -21,11 +21,11 @@ from typing import Any, NoReturn, get_args
 import numpy as np
 
 from webq8 import __version__, inspect, load
-from webq8.desktop import assets
+from webq8.backends.find import DEVICES
+from webq8.desktop import assets, listing
 from webq8.desktop.bytecode import compile_wheels
 from webq8.desktop.chrome import Gpu, find_chrome, install_chrome
 from webq8.desktop.files import check_replaceable, replacing
-from webq8.desktop.host import Browser
 from webq8.desktop.site import DEFAULT_PYODIDE, PYODIDES, Site
 from webq8.errors import (
     FormatError,
@@ -38,8 +38,7 @@ from webq8.errors import (
     Webq8Error,
     plain,
 )
-from webq8.handlers import listing
-from webq8.runtime.program import drive
+from webq8.stages import drive
 
 __all__ = ["main"]
 
@@ -88,13 +87,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"webq8 {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run a model in headless Chromium and print one JSON line")
+    run = commands.add_parser("run", help="run a model in headless Chromium, or here, and print one JSON line")
     run.set_defaults(command=_run)
     run.add_argument("model", type=_file, metavar="MODEL", help="a .pte file")
     run.add_argument("--inputs", type=_file, required=True, metavar="IN.npz", help="arrays in0, in1, ...")
     run.add_argument("--outputs", type=_target, required=True, metavar="OUT.npz", help="gets arrays out0, out1, ...")
     run.add_argument("--method", help="the method to run (default: forward, or the only one)")
-    run.add_argument("--device", choices=("webgpu", "cpu"), default="webgpu", help="cpu is the slow reference in numpy")
+    run.add_argument(
+        "--device",
+        choices=DEVICES,
+        default="webgpu",
+        help="webgpu is a browser's, native this machine's GPU without one, cpu the slow reference in numpy",
+    )
     run.add_argument(
         "--repeat", type=_count, default=1, metavar="N", help="run N times; the median leaves out the first of several"
     )
@@ -164,9 +168,11 @@ def _run(args: argparse.Namespace) -> None:
     inputs = _read_inputs(args.inputs)
     call = {"device": args.device, "method": args.method, "inputs": inputs, "repeat": args.repeat}
     call["profile"] = args.profile or args.trace is not None
-    if args.device == "cpu":
+    if args.device != "webgpu":
         report, outputs, profile = asyncio.run(measure(str(args.model), **call))
     else:
+        from webq8.desktop.host import Browser  # which takes its time to import
+
         _check_call(args.model, args.method, inputs)
         with Browser(chrome=args.chrome, gpu=args.gpu) as browser:
             source = browser.site.add(f"/files/{args.model.name}", args.model)

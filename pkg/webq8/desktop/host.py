@@ -24,7 +24,7 @@ from webq8.desktop.server import Desk
 from webq8.desktop.site import DEFAULT_PYODIDE, PYODIDES, Site
 from webq8.errors import ClosedError, HostError, InputError, NoAdapter
 from webq8.paths import resource_dir
-from webq8.runtime.program import MethodSpec, TensorSpec, ValueSpec
+from webq8.runtime.specs import MethodSpec, TensorSpec, ValueSpec
 
 if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Page

@@ -37,9 +37,9 @@ class Builder:
     def type(self, ref: Ref) -> Tensor:
         return self.tensors[ref]
 
-    def declared_dtype(self, default: str) -> str:
-        """The dtype that the file gives to the (first) result of the call that is being lowered."""
-        return self.declared[0].dtype if self.declared else default
+    def declared_dtype(self, default: str, result: int = 0) -> str:
+        """The dtype that the file gives to a result of the call that is being lowered."""
+        return self.declared[result].dtype if self.declared else default
 
     def quantized(self, ref: Ref, quantization: Quantization | None) -> Ref:
         """The same integers with this quantization: a file says with each call what the integers that it reads stand
@@ -55,7 +55,7 @@ class Builder:
         if tensor.quantization is None and ref not in self._read:
             self.tensors[ref] = replace(tensor, quantization=quantization)
             return ref
-        return self._node(Bitcast(ref), (replace(tensor, quantization=quantization),))[0]
+        return self.node(Bitcast(ref), (replace(tensor, quantization=quantization),))[0]
 
     def emit(self, op: Op, quantization: Quantization | None = None) -> Ref:
         """Adds an op with one result. With a quantization the result is int8, unless the op says otherwise."""
@@ -63,13 +63,14 @@ class Builder:
         if quantization is not None:
             dtype = "int8" if result.dtype == "float32" else result.dtype
             result = Tensor(result.shape, dtype, None, quantization)
-        return self._node(op, (result,))[0]
+        return self.node(op, (result,))[0]
 
     def emit_all(self, op: Op) -> tuple[Ref, ...]:
         """Adds an op with several results."""
-        return self._node(op, op.infer(self.tensors))
+        return self.node(op, op.infer(self.tensors))
 
-    def _node(self, op: Op, results: tuple[Tensor, ...]) -> tuple[Ref, ...]:
+    def node(self, op: Op, results: tuple[Tensor, ...]) -> tuple[Ref, ...]:
+        """Adds an op whose results are known to be of these types."""
         outputs = tuple(map(self.add, results))
         self._read.update(op.reads())
         self.nodes.append(Node(op, outputs, self.where))

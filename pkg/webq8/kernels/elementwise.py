@@ -165,7 +165,7 @@ def _integers(
 
 
 def _layout(op: Op, reads: Sequence[Tensor], results: Sequence[Tensor]) -> LayoutName | None:
-    """Tensors that are walked lie in row-major order; sums of quantized int8 are at home in any layout."""
+    """Tensors that are walked lie in row-major order; quantized int8 is at home in any layout."""
     return None if results[0].quantization else "plain"
 
 
@@ -174,7 +174,7 @@ def binary(op: Binary, call: Call) -> Iterator[Dispatch]:
     """By dtype: quantized int8, integers that are computed in 64 bits, or float32 and int32."""
     a, b, y = call[op.a], call[op.b], call.out
     if y.quantization is not None:
-        yield _add_int8(op, a, b, y)
+        yield _binary_int8(op, a, b, y)
     elif a.dtype in _WIDE:
         yield _integers(y, op.function, a.dtype, (a, b), op.alpha)
     else:
@@ -192,22 +192,25 @@ def binary(op: Binary, call: Call) -> Iterator[Dispatch]:
         )
 
 
-def _add_int8(op: Binary, a: Operand, b: Operand, out: Operand) -> Dispatch:
-    y = out.layout
+def _binary_int8(op: Binary, a: Operand, b: Operand, out: Operand) -> Dispatch:
+    """int8 and int8, or int8 and float32, to int8."""
+    y, is_float = out.layout, b.dtype == "float32"
     bind = {"a": a.id, "b": b.id, "y": out.id}
     params: dict[str, Param] = {
         "a_zero_point": a.zero_point,
         "a_scale": f32(a.scale),
-        "b_zero_point": b.zero_point,
-        "b_scale": f32(b.scale),
+        "b_zero_point": 0 if is_float else b.zero_point,
+        "b_scale": 1.0 if is_float else f32(b.scale),
         "alpha": f32(op.alpha),
         "inv_y_scale": f32(1.0 / out.scale),
         "y_zero_point": out.zero_point,
         "y_min": op.bounds[0],
         "y_max": op.bounds[1],
     }
-    if y.words % 4 == 0 and all(t.shape == out.shape and t.layout.same_bytes(y) for t in (a, b)):
-        return Dispatch("add_int8_flat", bind, {"groups": y.words // 4, **params}, threads=y.words // 4)
+    alike = all(t.dtype == "int8" and t.shape == out.shape and t.layout.same_bytes(y) for t in (a, b))
+    if alike and y.words % 4 == 0:
+        flat = {"groups": y.words // 4, **params}
+        return Dispatch("binary_int8_flat", bind, flat, threads=y.words // 4, constants={"function": op.function})
     params |= {
         **words_params(y),
         "rank": len(out.shape),
@@ -215,11 +218,13 @@ def _add_int8(op: Binary, a: Operand, b: Operand, out: Operand) -> Dispatch:
         "a_places": _steps(a, out.shape),
         "b_places": _steps(b, out.shape),
     }
-    return Dispatch("add_int8", bind, params, threads=y.words)
+    constants = {"function": op.function, "b_is_float": is_float}
+    return Dispatch("binary_int8", bind, params, threads=y.words, constants=constants)
 
 
 def _steps(operand: Operand, out: Shape) -> tuple[int, ...]:
-    """Bytes between neighbours along each axis of the broadcast output, innermost first; 0 along broadcast ones."""
+    """Bytes (elements, of floats) between neighbours along each axis of the broadcast output, innermost first; 0 along
+    broadcast ones."""
     sizes = zip(operand.shape, strides(operand.shape, operand.layout_name), strict=True)
     steps = [0 if size == 1 else step for size, step in sizes]
     return tuple(reversed([0] * (len(out) - len(operand.shape)) + steps))

@@ -51,11 +51,10 @@ def per_channel(weight: Operand, bias: Operand | None, channels: int, padded: in
     """
     assert isinstance(weight.quantization, PerChannel), "kernels are chosen by quantization"
     padded = max(padded, round_up(channels, 4))
-    rows = []
-    for data in (weight.quantization.scales, bias.data if bias and channels else b""):
+    out = array("f", bytes(8 * padded))
+    for at, data in enumerate((weight.quantization.scales, bias.data if bias else b"")):
         row = array("f", bytes(data[: 4 * channels]))
-        rows.append(row + array("f", [0.0] * (padded - len(row))))
-    out = array("f")
-    for start in range(0, padded, 4):
-        out += rows[0][start : start + 4] + rows[1][start : start + 4]
+        for lane in range(4):
+            values = row[lane::4]
+            out[4 * at + lane : 8 * len(values) : 8] = values
     return Const(out.tobytes())

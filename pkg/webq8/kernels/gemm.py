@@ -1,15 +1,15 @@
 """Matrix products on GPUs: the one way to wgsl/gemm*.wgsl, for linear ops and convolutions."""
 
 from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 from webq8.dtypes import cdiv, round_up
 from webq8.ir.plan import Const, Dispatch, Param
 from webq8.kernels import select
 from webq8.kernels.epilogue import Products
 
-__all__ = ["CONVOLUTION", "MATRIX", "TRANSPOSED", "gemm"]
+__all__ = ["Gathered", "gemm"]
 
-MATRIX, CONVOLUTION, TRANSPOSED = range(3)  # what wgsl/gemm_io.wgsl calls them
 _GEOMETRY = (
     "channel_steps",
     "rows_height",
@@ -29,6 +29,18 @@ _GEOMETRY = (
 _THREADS = 128  # a workgroup of any of the kernels
 
 
+class Gathered(NamedTuple):
+    """Rows of x that are pixels of a convolution's results, their taps gathered from maps. A transposed one falls into
+    phases: `strides` and `kernel` are its own, (1, 1) for others (see gemm_io.wgsl)."""
+
+    rows_are: Literal["convolution", "transposed"]
+    params: Mapping[str, Param]  # of maps and windows
+    size: tuple[int, int]  # rows and columns of pixels, of a phase
+    pixel_bytes: int  # of x
+    strides: tuple[int, int] = (1, 1)
+    kernel: tuple[int, int] = (1, 1)
+
+
 def gemm(
     p: Products,
     weight: Const,
@@ -38,19 +50,21 @@ def gemm(
     columns: int,
     steps: int,
     operations: int,
-    rows_are: int = MATRIX,
-    pixel_words: int = 4,
-    geometry: Mapping[str, Param] | None = None,
-    strides: tuple[int, int] = (1, 1),
-    kernel: tuple[int, int] = (1, 1),
+    gathered: Gathered | None = None,
 ) -> Dispatch:
     """y [rows, columns] = requantize(x · weightᵀ), each a sum over `steps` times 16 bytes.
 
-    weight [columns, steps] and sums [columns], columns padded to a multiple of 4. `geometry`: what gathers the rows of
-    a convolution from maps whose pixels have `pixel_words` words: 1 or 2, or 4 for any whole number of vec4. `strides`
-    and `kernel` are of a transposed one, which has weights and sums for each phase, one after another, and in `steps`
-    those of the longest (see wgsl/gemm_io.wgsl).
+    weight [columns, steps] and sums [columns], columns padded to a multiple of 4. A transposed convolution has weights
+    and sums for each phase, one after another, and in `steps` those of the longest.
     """
+    geometry: dict[str, Param] = dict.fromkeys(_GEOMETRY, 1)
+    rows_are, pixel_words, strides, kernel = "matrix", 4, (1, 1), (1, 1)
+    if gathered:
+        geometry |= {name: value for name, value in gathered.params.items() if name in geometry}
+        geometry |= {"rows_height": gathered.size[0], "rows_width": gathered.size[1]}
+        geometry["channel_steps"] = max(1, gathered.pixel_bytes // 16)
+        rows_are, strides, kernel = gathered.rows_are, gathered.strides, gathered.kernel
+        pixel_words = min(4, gathered.pixel_bytes // 4)  # 4 for any whole number of vec4
     phases = strides[0] * strides[1]
     tile = select.tile(rows, columns, steps, phases, p.target)
     tiles = tile.count(rows, columns)
@@ -71,8 +85,7 @@ def gemm(
             "y_stride": p.y.layout.padded // 4,
             "k_steps": steps,
             **p.epilogue(),
-            **dict.fromkeys(_GEOMETRY, 1),
-            **(geometry or {}),
+            **geometry,
         },
         threads=tiles * phases * _THREADS,
         constants={

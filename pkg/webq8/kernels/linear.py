@@ -6,6 +6,7 @@ from webq8.dtypes import cdiv, numel, round_up
 from webq8.ir.ops.linear import Linear
 from webq8.ir.plan import Const, Dispatch, Param
 from webq8.ir.types import f32
+from webq8.kernels import select
 from webq8.kernels.epilogue import Products, per_channel
 from webq8.kernels.gemm import gemm
 from webq8.kernels.registry import Call, kernel
@@ -31,12 +32,12 @@ def linear(op: Linear, call: Call) -> Iterator[Dispatch]:
 
 
 def matrix_product(p: Products, rows: int, k: int, n: int, k_bytes: int) -> Iterator[Dispatch]:
-    """int8 [rows, k] (rows `k_bytes` apart, a multiple of 16) times weights [n, k], requantized. One row has a kernel of
-    its own."""
+    """int8 [rows, k] (rows `k_bytes` apart, a multiple of 16) times weights [n, k], requantized."""
     n_padded, operations = round_up(n, 4), 2 * rows * n * k
-    weight = pack_rows(p.weight.data, n, k, 1, k, k_bytes)
-    sums = int32s(row_sums(p.weight.data, n, k, 1, k), n_padded)
-    if rows > 1 and p.target.kind.tiles:
+    weight = pack_rows(p.weight.data, n, 1, k, k_bytes)
+    sums = int32s(row_sums(p.weight.data, n, 1, k), n_padded)
+    by = select.product(rows, p.target)
+    if by == "gemm":
         yield gemm(p, weight, sums, rows=rows, columns=n, steps=k_bytes // 16, operations=operations)
         return
     bind: dict[str, int | Const] = {
@@ -47,15 +48,15 @@ def matrix_product(p: Products, rows: int, k: int, n: int, k_bytes: int) -> Iter
         "y": p.y.id,
     }
     params: dict[str, Param] = {"n_words": n_padded // 4, "k_steps": k_bytes // 16, **p.epilogue()}
-    if rows == 1:
+    if by == "linear_gemv":
         lanes = min(_GEMV_THREADS, 1 << max(0, (cdiv(k_bytes, 16) - 1).bit_length() - 2))
         threads = cdiv(n_padded // 4, _GEMV_THREADS // lanes) * _GEMV_THREADS
-        yield Dispatch("linear_gemv", bind, params, threads, constants={"lanes": lanes}, operations=operations)
+        yield Dispatch(by, bind, params, threads, constants={"lanes": lanes}, operations=operations)
         return
     params |= {"rows": rows, "y_stride": p.y.layout.padded // 4}
     tiles_n = cdiv(n, _TILE)
     threads = cdiv(rows, _TILE) * tiles_n * (_TILE // 4) ** 2
-    yield Dispatch("linear", bind, params | {"tiles_n": tiles_n}, threads, operations=operations)
+    yield Dispatch(by, bind, params | {"tiles_n": tiles_n}, threads, operations=operations)
 
 
 def _float_product(call: Call, op: Linear) -> Dispatch:
@@ -66,7 +67,7 @@ def _float_product(call: Call, op: Linear) -> Dispatch:
     n_words = cdiv(n, 4)
     bind: dict[str, int | Const] = {
         "x": x.id,
-        "weight": pack_rows(weight.data, n, k, 1, k, k_bytes),
+        "weight": pack_rows(weight.data, n, 1, k, k_bytes),
         "channel": per_channel(weight, None if op.bias is None else call[op.bias], n),
         "y": y.id,
     }
@@ -75,6 +76,6 @@ def _float_product(call: Call, op: Linear) -> Dispatch:
     if x.dtype == "float32":
         params |= {"k": k, "k_words": k_bytes // 4}
         return Dispatch("linear_float_in", bind, params, threads, operations=operations)
-    bind |= {"sums": int32s(row_sums(weight.data, n, k, 1, k), round_up(n, 4))}
+    bind |= {"sums": int32s(row_sums(weight.data, n, 1, k), round_up(n, 4))}
     params |= {"k_steps": k_bytes // 16, "x_zero_point": x.zero_point, "x_scale": f32(x.scale)}
     return Dispatch("linear_float_out", bind, params, threads, operations=operations)

@@ -1,11 +1,28 @@
 """Which kernel an op gets on which device: rules from measurements (tests/bench/README.md), all in this file."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from webq8.dtypes import cdiv
+from webq8.ir.ops.conv import Conv2d
 from webq8.target import Target
 
-__all__ = ["TILES", "Tile", "band", "tile"]
+__all__ = [
+    "EXACT_TERMS",
+    "TILES",
+    "ConvolutionBy",
+    "Tile",
+    "band",
+    "convolution",
+    "depthwise",
+    "matmul",
+    "product",
+    "tile",
+    "windowed",
+]
+
+
+# --- products of matrices
 
 
 @dataclass(frozen=True)
@@ -30,6 +47,7 @@ TILES = {
 }
 # Workgroup memory of the kernels by subgroup matrices; the others stay within WebGPU's default.
 _MATRIX_BYTES = 24 * 1024
+_FEW_ROWS = 4  # up to here matvec, which reads every weight once a row, wastes less than a tile does
 
 
 def tile(rows: int, columns: int, steps: int, phases: int, target: Target) -> Tile:
@@ -54,6 +72,69 @@ def tile(rows: int, columns: int, steps: int, phases: int, target: Target) -> Ti
     if count("small") >= 64 or steps <= 8:
         return TILES["small"]
     return TILES["narrow"] if steps < 100 and count("narrow") >= 24 else TILES["deep"]
+
+
+def product(rows: int, target: Target) -> Literal["linear_gemv", "gemm", "linear"]:
+    """The kernel of an int8 product of so many rows; `gemm` comes by tiles."""
+    if rows == 1:
+        return "linear_gemv"
+    return "gemm" if target.kind.tiles else "linear"
+
+
+def matmul(rows: int) -> Literal["matvec", "matmul"]:
+    """The kernel of a float32 product of so many rows."""
+    return "matvec" if rows <= _FEW_ROWS else "matmul"
+
+
+# --- int8 convolutions
+
+# How many (x − x_zero_point) · weight a float32 sums exactly, whatever they are: 255 · 128 · 514 < 2²⁴.
+EXACT_TERMS = 514
+# Of a row that a thread takes several pixels from, and of all results: with fewer, one word a thread is faster.
+_FEWEST_PIXELS, _FEWEST_WORDS = 3, 48
+
+ConvolutionBy = Literal["depthwise", "pointwise", "gemm", "phases", "direct", "windowed"]
+
+
+def convolution(
+    op: Conv2d, weight: tuple[int, ...], in_channels: int, pixel_bytes: int, target: Target
+) -> ConvolutionBy:
+    """How a convolution is computed: with a kernel a channel; as a product of matrices (x as it is, its pixels gathered
+    by taps, or phase by phase where it is transposed); or by threads for a few pixels (of all channels, or of those of
+    a group).
+
+    `weight`: its shape; `pixel_bytes`: of x, with padding.
+    """
+    out_channels, *kernel, _ = weight
+    whole, tiles = pixel_bytes % 16 == 0, bool(target.kind.tiles)  # whole vec4 of words
+    if op.transposed:
+        # strides beyond the kernel make phases without a tap
+        gaps = any(s > k for s, k in zip(op.stride, kernel, strict=True))
+        return "phases" if tiles and whole and not gaps and op.groups == 1 and op.dilation == (1, 1) else "windowed"
+    if op.groups == in_channels == out_channels:
+        return "depthwise"
+    if op.groups > 1 or not (whole or tiles):
+        return "windowed"
+    if whole and (*kernel, *op.stride) == (1, 1, 1, 1) and not any(op.padding):
+        return "pointwise"
+    return "gemm" if tiles else "direct"
+
+
+def depthwise(op: Conv2d, kernel: tuple[int, int], words: int, pixel_bytes: int, target: Target) -> str:
+    """The kernel of a depthwise convolution with so many words of results."""
+    if target.kind.pixels > 1 and kernel[0] * kernel[1] <= EXACT_TERMS and words >= _FEWEST_WORDS:
+        return "conv2d_depthwise_floats"
+    if target.kind.packed_dot and kernel == (3, 3) and op.dilation == (1, 1) and op.stride in ((1, 1), (2, 2)):
+        return "conv2d_depthwise_3x3"
+    return "conv2d_depthwise_wide" if pixel_bytes % 16 == 0 else "conv2d_depthwise"
+
+
+def windowed(window_bytes: int, pixels: int, words: int, target: Target) -> str:
+    """The kernel of a convolution that reads `window_bytes` of channels for each tap, has so many `pixels` in a row
+    that take the same taps, and so many words of results."""
+    large = words >= _FEWEST_WORDS and pixels >= _FEWEST_PIXELS
+    by_floats = target.kind.pixels > 1 and window_bytes <= EXACT_TERMS and large
+    return "conv2d_windowed_floats" if by_floats else "conv2d_windowed"
 
 
 def band(rows: int, threads: int) -> int:

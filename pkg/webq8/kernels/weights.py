@@ -5,21 +5,32 @@ from typing import NamedTuple
 
 from webq8.dtypes import cdiv, round_up
 from webq8.ir.plan import Const
-from webq8.plan.layout import scattered
+from webq8.scatter import scatter, scattered
 
-__all__ = ["PackedWindows", "int32s", "pack_phases", "pack_rows", "pack_windows", "row_sums", "sums_by_tap"]
+__all__ = [
+    "PackedWindows",
+    "int32s",
+    "pack_columns",
+    "pack_phases",
+    "pack_rows",
+    "pack_windows",
+    "row_sums",
+    "sums_by_tap",
+]
+
+_RAISED = bytes(byte ^ 128 for byte in range(256))  # int8, each 128 more
 
 
-def row_sums(data: memoryview, rows: int, stride: int, parts: int, length: int) -> "array[int]":
-    """Sums of int8 weights: of each of `parts` runs of `length` in each row, rows `stride` bytes apart."""
+def row_sums(data: memoryview, rows: int, parts: int, length: int) -> "array[int]":
+    """Sums of int8 weights: of each of `parts` runs of `length` in each row."""
     try:
         import numpy as np
     except ImportError:
-        signed = data.cast("b")
-        runs = (n * stride + p * length for n in range(rows) for p in range(parts))
-        return array("i", (sum(signed[at : at + length]) for at in runs))
-    weights = np.frombuffer(data, np.int8)[: rows * stride].reshape(rows, stride)[:, : parts * length]
-    return array("i", weights.reshape(rows, parts, length).sum(-1, dtype=np.int32).tobytes())
+        raised = bytes(data).translate(_RAISED)  # Python adds up bytes three times as fast as signed elements
+        runs = (raised[n * length : (n + 1) * length] for n in range(rows * parts))
+        return array("i", (sum(run) - 128 * length for run in runs))
+    weights = np.frombuffer(data, np.int8).reshape(rows, parts, length)
+    return array("i", weights.sum(-1, dtype=np.int32).tobytes())
 
 
 def int32s(values: "array[int]", count: int) -> Const:
@@ -32,36 +43,46 @@ def sums_by_tap(sums: "array[int]", rows: int, taps: int, padded: int) -> Const:
     return Const(b"".join((sums[tap::taps] + array("i", [0] * (padded - rows))).tobytes() for tap in range(taps)))
 
 
-def pack_rows(
-    data: memoryview, rows: int, stride: int, parts: int, length: int, padded: int, row_bytes: int = 0
-) -> Const:
+def pack_rows(data: memoryview, rows: int, parts: int, length: int, padded: int, row_bytes: int = 0) -> Const:
     """Rows of `parts` runs of `length` bytes, each run padded, and each row to `row_bytes`; rows padded to a multiple
     of 4 of them."""
     row = max(row_bytes, parts * padded)
     if length == padded:  # runs that lie side by side are one
         parts, length = 1, parts * length
-    steps = (stride, length, 1), (row, padded, 1)
+    if parts * length == row:
+        return Const(bytes(data).ljust(round_up(rows, 4) * row, b"\0"))
+    steps = (parts * length, length, 1), (row, padded, 1)
     return Const(scattered(data, (rows, parts, length), *steps, round_up(rows, 4) * row))
 
 
+def pack_columns(data: memoryview, rows: int, columns: int, padded: int) -> Const:
+    """Weights [row, column] as [column, row], rows padded, columns to a multiple of 4."""
+    steps = (columns, 1, 1), (1, padded, 1)
+    return Const(scattered(data, (rows, columns, 1), *steps, round_up(columns, 4) * padded))
+
+
 def pack_phases(
-    data: memoryview, oc: int, stride: int, kernel: tuple[int, int], apart: tuple[int, int], ic: int, padded: int
+    data: memoryview, oc: int, kernel: tuple[int, int], apart: tuple[int, int], ic: int, padded: int
 ) -> tuple[Const, Const]:
     """Weights and sums of a transposed convolution, phase by phase: a phase has every `apart`-th tap on each axis.
 
-    `weight[oc, tap·ic + c]` (rows `stride` bytes apart); each tap's `ic` bytes are padded to `padded`.
+    `weight[oc, tap, ic]`; each tap's `ic` bytes are padded to `padded`.
     """
-    weights, sums = [], array("i")
+    taps, rows = kernel[0] * kernel[1], round_up(oc, 4)
+    packed, sums, by_tap = bytearray(rows * taps * padded), array("i"), row_sums(data, oc, taps, ic)
+    at = 0
     for row in range(apart[0]):
         for column in range(apart[1]):
-            taps = [
+            phase = [
                 h * kernel[1] + w for h in range(row, kernel[0], apart[0]) for w in range(column, kernel[1], apart[1])
             ]
-            starts = (n * stride + tap * ic for n in range(oc) for tap in taps)
-            phase, length = memoryview(b"".join(data[at : at + ic] for at in starts)), len(taps) * ic
-            weights.append(pack_rows(phase, oc, length, len(taps), ic, padded).data)
-            sums += row_sums(phase, oc, length, 1, length) + array("i", [0] * (-oc % 4))
-    return Const(b"".join(weights)), int32s(sums, len(sums))
+            steps = (taps * ic, 1, 1), (len(phase) * padded, 1, 1)
+            for n, tap in enumerate(phase):
+                scatter(packed, data, (oc, ic, 1), *steps, start=tap * ic, at=at + n * padded)
+            at += rows * len(phase) * padded
+            sums += array("i", map(sum, zip(*(by_tap[tap::taps] for tap in phase), strict=True)))
+            sums += array("i", [0] * (rows - oc))
+    return Const(bytes(packed)), int32s(sums, len(sums))
 
 
 class PackedWindows(NamedTuple):
@@ -78,22 +99,23 @@ class PackedWindows(NamedTuple):
     shared: bool
 
 
-def pack_windows(data: memoryview, stride: int, oc: int, groups: int, taps: int, ic: int) -> PackedWindows:
-    """Packs `weight[oc, tap·ic + c]` (rows `stride` bytes apart) with `ic` input channels a group."""
+def pack_windows(data: memoryview, oc: int, groups: int, taps: int, ic: int) -> PackedWindows:
+    """Packs `weight[oc, tap, ic]` with `ic` input channels a group."""
     per_group, padded = oc // groups, round_up(oc, 4)
-    starts = [n // per_group * ic for n in range(oc)]
-    window = max((cdiv(s + ic, 4) - s // 4 for s in starts), default=0)
+    starts = range(0, groups * ic, ic)  # of each group
+    window = max((cdiv(start + ic, 4) - start // 4 for start in starts), default=0) if oc else 0
     # the last window may not run past the pixel's words
-    first = array("i", [min(s // 4, cdiv(ic * groups, 4) - window) for s in starts])
-    packed = bytearray(padded * taps * window * 4)
-    for n in range(oc):
-        word, lane = divmod(n, 4)
-        shift = bytes(starts[n] - 4 * first[n])
-        for tap in range(taps):
-            at = n * stride + tap * ic
-            row = (shift + bytes(data[at : at + ic])).ljust(4 * window, b"\0")
-            block = memoryview(packed)[(word * taps + tap) * window * 16 :][: window * 16]
-            for byte in range(4):
-                block[4 * lane + byte :: 16] = row[byte::4]
+    words = [min(start // 4, cdiv(ic * groups, 4) - window) for start in starts]
+    packed, row = bytearray(padded * taps * window * 4), taps * ic
+    for group, (start, word) in enumerate(zip(starts, words, strict=True)):
+        # channels that lie in the same byte of words and of vec4 are whole steps apart on both sides
+        for channel in range(group * per_group, group * per_group + min(4, per_group)):
+            for c in range(min(4, ic)):
+                byte = start - 4 * word + c
+                sizes = cdiv((group + 1) * per_group - channel, 4), taps, cdiv(ic - c, 4)
+                target = channel // 4 * taps * window * 16 + byte // 4 * 16 + channel % 4 * 4 + byte % 4
+                steps = (4 * row, ic, 4), (taps * window * 16, window * 16, 16)
+                scatter(packed, data, sizes, *steps, start=channel * row + c, at=target)
+    first = array("i", [word for word in words for _ in range(per_group)])
     shared = all(len({*first[w : w + 4]}) == 1 for w in range(0, oc, 4))
     return PackedWindows(Const(bytes(packed)), int32s(first, padded), window, shared)

@@ -1,43 +1,41 @@
-"""Reads wgsl/*.wgsl: source text, and what it declares (bindings, the struct Params, overrides, workgroup size).
+"""Reads kernels, as wgsl/render.py leaves them, and what they declare (bindings, the struct Params, overrides,
+constants, workgroup size).
 
 The WGSL is the only description of a kernel's interface; whoever fills it does so by name.
 """
 
 import re
-import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from struct import Struct, calcsize, error
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from webq8.dtypes import round_up
 from webq8.errors import LimitError
-from webq8.ir.plan import Param
 from webq8.paths import resource_dir
 
-__all__ = ["Binding", "Kernel", "kernel", "kernel_names", "module_source", "override_values", "pack_params"]
+if TYPE_CHECKING:
+    from webq8.ir.plan import Param
 
-_BINDING = re.compile(r"@group\(0\)\s*@binding\((\d+)\)\s*var<([\w, ]+)>\s*(\w+)\s*:")
-_STRUCT = re.compile(r"struct Params \{(.*?)\}", re.DOTALL)
-_FIELD = re.compile(r"(\w+)\s*:\s*(?:array<vec4<(\w+)>, (\d+)>|(\w+))\s*,")
-_OVERRIDE = re.compile(r"override\s+(\w+)\s*:")
-_CONSTANT = re.compile(r"^const (\w+)(?:: u32)? = (\d+)u?;", re.MULTILINE)
-_WORKGROUP = re.compile(r"@workgroup_size\((\d+)\)")
+__all__ = ["Binding", "Field", "Kernel", "kernel", "kernel_names", "module_source", "override_values", "pack_params"]
+
+Values: TypeAlias = "Mapping[str, Param]"
+Fields: TypeAlias = "dict[str, Field | Fields]"
+
+# "\n" in place of "^", which would be looked for at every letter
+_DECLARATION = re.compile(
+    r"\n(?:@group\(0\) @binding\((?P<index>\d+)\) var<(?P<space>[\w, ]+)> (?P<binding>\w+):"
+    r"|override (?P<override>\w+):"
+    r"|const (?P<constant>[A-Z]\w*) = (?P<value>\d+)u;"
+    r"|struct (?P<struct>\w+) \{(?P<fields>[^}]*)\}"
+    r"|@compute @workgroup_size\((?P<size>\d+)\))"
+)
+_FIELD = re.compile(r"\n  (?:@align\(16\) )?(\w+): (?:array<vec4<(\w+)>, (\d+)>|vec4<(\w+)>|(\w+)),")
+_USES_DOT4 = "// uses dot4\n"
+_SPACES = {"storage, read": "read-only-storage", "storage, read_write": "storage", "uniform": "uniform"}
 _CODES = {"u32": "I", "i32": "i", "f32": "f"}
 _RANGES = {"I": (0, 2**32 - 1), "i": (-(2**31), 2**31 - 1), "f": (-(2.0**128), 2.0**128)}
-_USES = re.compile(r"^// uses (\w+)\n", re.MULTILINE)
-_DIRECTIVE = re.compile(r"^(?:enable|requires|diagnostic\().*\n", re.MULTILINE)
-_SHARED = (
-    "average",
-    "prelude",
-    "dot4_packed",
-    "dot4_plain",
-    "gemm_io",
-    "gemm_groups",
-    "indices",
-    "quotient",
-    "channels",
-    "wide",
-)
 
 
 @dataclass(frozen=True)
@@ -48,18 +46,18 @@ class Binding:
 
 
 class Field(NamedTuple):
-    """A field of Params: a scalar, or `array<vec4<T>, N>`, filled with up to 4·N numbers (the rest is zero)."""
+    """A number in Params, or so many `vec4`s of them, filled with up to 4 each (the rest is zero)."""
 
     code: str  # struct's
-    vectors: int  # 0 for a scalar
+    vectors: int  # 0 for a number
 
 
 @dataclass(frozen=True)
 class Kernel:
     name: str
-    source: str = field(repr=False)
     bindings: tuple[Binding, ...]
-    params: Mapping[str, Field]  # in order
+    params: Fields  # in order
+    packing: Struct
     overrides: frozenset[str]
     constants: Mapping[str, int]
     workgroup_size: int
@@ -72,34 +70,59 @@ class Kernel:
 
 @cache
 def _read(name: str) -> str:
-    """wgsl/`name`.wgsl, with the files that it names by `// uses` lines in their place."""
-    text = (resource_dir("wgsl") / f"{name}.wgsl").read_text("utf-8")
-    return _USES.sub(lambda line: _read(line[1]), text)
+    return (resource_dir("wgsl") / f"{name}.wgsl").read_text("utf-8")
 
 
 def kernel_names() -> list[str]:
-    return sorted(p.stem for p in resource_dir("wgsl").glob("*.wgsl") if p.stem not in _SHARED)
+    return sorted(file.stem for file in resource_dir("wgsl").glob("*.wgsl"))
 
 
 @cache
 def kernel(name: str) -> Kernel:
-    """Reflects wgsl/`name`.wgsl."""
-    source = _read(name)
-    types = {"storage, read": "read-only-storage", "storage, read_write": "storage", "uniform": "uniform"}
-    bindings = [Binding(int(i), var, types[space]) for i, space, var in _BINDING.findall(source)]
-    struct_text, size = _STRUCT.search(source), _WORKGROUP.search(source)
-    assert struct_text, f"{name}.wgsl lacks struct Params"
+    """Reflects a kernel."""
+    bindings, structs, overrides, constants, size = list[Binding](), dict[str, str](), list[str](), dict[str, int](), 0
+    for found in _DECLARATION.finditer("\n" + _read(name)):
+        match found.lastgroup:
+            case "binding":
+                bindings.append(Binding(int(found["index"]), found["binding"], _SPACES[found["space"]]))
+            case "fields":
+                structs[found["struct"]] = found["fields"]
+            case "override":
+                overrides.append(found["override"])
+            case "value":
+                constants[found["constant"]] = int(found["value"])
+            case "size":
+                size = int(found["size"])
+    assert "Params" in structs, f"{name}.wgsl lacks struct Params"
     assert size, f"{name}.wgsl lacks a literal @workgroup_size"
-    params = {n: Field(_CODES[v or s], int(count or 0)) for n, v, count, s in _FIELD.findall(struct_text[1])}
-    return Kernel(
-        name,
-        source,
-        tuple(sorted(bindings, key=lambda b: b.index)),
-        params,
-        frozenset(_OVERRIDE.findall(source)),
-        {name: int(value) for name, value in _CONSTANT.findall(source)},
-        int(size[1]),
-    )
+    params = _fields(structs, "Params")
+    bindings.sort(key=lambda b: b.index)
+    packing = Struct("<" + _format(params))
+    return Kernel(name, tuple(bindings), params, packing, frozenset(overrides), constants, size)
+
+
+def _fields(structs: Mapping[str, str], name: str) -> Fields:
+    return {
+        field: Field(_CODES[array or vector or kind], int(count or bool(vector)))
+        if array or vector or kind in _CODES
+        else _fields(structs, kind)
+        for field, array, count, vector, kind in _FIELD.findall(structs[name])
+    }
+
+
+def _format(fields: Fields) -> str:
+    """struct's format of a struct at an offset that 16 divides, as are its size and the offsets of all but numbers: so
+    uniform buffers are laid out, where each struct within another begins with a field that is @align(16)."""
+    text, size = "", 0
+    for field in fields.values():
+        if not isinstance(field, Field):
+            inner = _format(field)
+            text, size = f"{text}{-size % 16}x{inner}", round_up(size, 16) + calcsize(f"<{inner}")
+        elif field.vectors:
+            text, size = f"{text}{-size % 16}x{4 * field.vectors}{field.code}", round_up(size, 16) + 16 * field.vectors
+        else:
+            text, size = f"{text}{field.code}", size + 4
+    return f"{text}{-size % 16}x"
 
 
 @cache
@@ -111,39 +134,105 @@ def module_source(name: str, packed_dot: bool, writable: tuple[str, ...] = ()) -
     source = _read(name)
     for variable in writable:
         source = source.replace(f"var<storage, read> {variable}:", f"var<storage, read_write> {variable}:")
-    module = "\n".join([_read("dot4_packed" if packed_dot else "dot4_plain"), _read("prelude"), source])
-    # WGSL wants these before anything else
-    return "".join([*_DIRECTIVE.findall(module), _DIRECTIVE.sub("", module)])
+    if not source.startswith(_USES_DOT4):
+        return source
+    return _read("parts/dot4_packed" if packed_dot else "parts/dot4_plain") + source
 
 
-def override_values(k: Kernel, constants: Mapping[str, int | float | bool | str]) -> dict[str, int | float | bool]:
+def override_values(k: Kernel, given: Mapping[str, int | float | bool | str]) -> dict[str, int | float | bool]:
     """Overrides as numbers; text names a constant of the kernel's WGSL, in upper or lower case."""
-    return {name: k.constants[v.upper()] if isinstance(v, str) else v for name, v in constants.items()}
+    return {name: _constant(k, value) if isinstance(value, str) else value for name, value in given.items()}
 
 
-def pack_params(k: Kernel, values: Mapping[str, Param]) -> bytes:
-    """Fills a kernel's Params by name; arrays are aligned to 16 bytes, and so is the whole."""
+def _constant(k: Kernel, name: str) -> int:
+    if name.upper() not in k.constants:
+        raise KeyError(f"{k.name}.wgsl has no constant {name.upper()}, only {sorted(k.constants)}")
+    return k.constants[name.upper()]
+
+
+def pack_params(k: Kernel, values: Values) -> bytes:
+    """Fills a kernel's Params by name: {"count": 3, "window": {"stride_height": 2, …}, "axes": (2, 3, …), …}."""
     if values.keys() != k.params.keys():
-        raise KeyError(f"{k.name}.wgsl: params differ from those given: {sorted(values.keys() ^ k.params.keys())}")
-    data = bytearray()
-    for name, spec in k.params.items():
-        value = values[name]
-        if not spec.vectors:
-            data += _packed(name, spec.code, (value,))
-            continue
-        assert isinstance(value, tuple), f"{k.name}.wgsl: {name} takes a tuple"
-        assert len(value) <= 4 * spec.vectors, f"{k.name}.wgsl: {name} has no room for {len(value)} numbers"
-        data += bytes(-len(data) % 16)
-        data += _packed(name, spec.code, value).ljust(16 * spec.vectors, b"\0")
-    return bytes(data + bytes(-len(data) % 16))
-
-
-def _packed(name: str, code: str, values: tuple[Any, ...]) -> bytes:
+        values = _nested(k.params, values)
+    numbers = list[Any]()
+    _collect(f"{k.name}.wgsl", k.params, values, numbers)
     try:
-        return struct.pack(f"<{len(values)}{code}", *values)
-    except (struct.error, OverflowError):
-        low, high = _RANGES[code]
-        for value in values:
-            if not low <= value <= high:
-                raise LimitError(f"{name.replace('_', ' ')} = {value} does not fit {low}…{high}") from None
+        return k.packing.pack(*numbers)
+    except (error, OverflowError):
+        _check_ranges(k.params, values)
         raise
+
+
+def _collect(what: str, fields: Fields, values: Values, numbers: list[Any]) -> None:
+    """Adds the values of a struct to `numbers`, in order; `what` names it, in messages."""
+    if values.keys() != fields.keys():
+        raise KeyError(f"{what}: params differ from those given: {sorted(values.keys() ^ fields.keys())}")
+    for name, field in fields.items():
+        value: Any = values[name]
+        if not isinstance(field, Field):
+            _collect(f"{what}, {name}", field, value, numbers)
+        elif not field.vectors:
+            numbers.append(value)
+        else:
+            spare = 4 * field.vectors - len(value)
+            assert spare >= 0, f"{what}: {name} has no room for {len(value)} numbers"
+            numbers += value
+            numbers += [0] * spare
+
+
+def _check_ranges(fields: Fields, values: Values) -> None:
+    """Says which value its type cannot hold."""
+    for name, field in fields.items():
+        value: Any = values[name]
+        if not isinstance(field, Field):
+            _check_ranges(field, value)
+            continue
+        low, high = _RANGES[field.code]
+        for number in value if field.vectors else (value,):
+            if not low <= number <= high and number == number:  # NaN has its place
+                raise LimitError(f"{name.replace('_', ' ')} = {number} does not fit {low}…{high}")
+
+
+# --- flat names, as handlers give them
+
+
+_RENAMED = {
+    "apart": "pixel_stride",
+    "window": "window_words",
+    "w_input": "weight_input_stride",
+    "w_output": "weight_output_stride",
+    "weight_step": "weight_stride",
+    "bias_step": "bias_stride",
+    "scale_step": "scale_stride",
+    "zero_step": "zero_point_stride",
+    "w_k": "w_k_stride",
+    "w_n": "w_n_stride",
+    "addend_m": "addend_m_stride",
+    "addend_n": "addend_n_stride",
+}
+_ABSENT = ("kernel_height", "dilation_height", "dilation_width")  # what some handlers do not give: windows without
+
+
+def _nested(fields: Fields, values: Values) -> Values:
+    """Flat values as the structs that they go to: a field p.q is "p_q", or "q". Sizes and places become axes."""
+    left: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in values.items()}
+    if "axes" in fields and "axes" not in left:
+        axes = list[int]()
+        for prefixes in [p for p in (["kept_"], ["reduced_"], ["a_", "b_"], [""]) if f"{p[0]}places" in left]:
+            places = [left.pop(f"{prefix}places") for prefix in prefixes]
+            sizes = left.pop("sizes" if prefixes == ["a_", "b_"] else f"{prefixes[0]}sizes")
+            axes += [n for axis in zip(sizes, *places, strict=True) for n in (*axis, 0, 0)[:4]]
+        left["axes"] = tuple(axes)
+
+    def take(fields: Fields, prefix: str) -> dict[str, Any]:
+        taken: dict[str, Any] = {}
+        for name, field in fields.items():
+            if not isinstance(field, Field):
+                taken[name] = take(field, f"{name}_")
+            elif found := [n for n in (f"{prefix}{name}", name) if n in left]:
+                taken[name] = left.pop(found[0])
+            elif name in _ABSENT and prefix == "window_":
+                taken[name] = 1
+        return taken
+
+    return {**take(fields, ""), **left}

@@ -4,18 +4,23 @@ from collections.abc import Collection
 
 from webq8.ir.graph import Graph, Node
 from webq8.ir.types import Ref
+from webq8.passes.int8 import arithmetic_on_int8, run_on_int8
+from webq8.passes.tables import fuse_bounds, fuse_tables
 from webq8.stages import Stage, Steps
 
 __all__ = ["OPTIMIZATIONS", "drop_dead_nodes", "optimize", "required"]
 
-OPTIMIZATIONS: dict[str, Stage[[Graph], Graph]] = {}
+OPTIMIZATIONS: dict[str, Stage[[Graph], Graph]] = {
+    "arithmetic_on_int8": arithmetic_on_int8,
+    "fuse_tables": fuse_tables,
+    "fuse_bounds": fuse_bounds,
+}
 
 
 @Stage
 def required(graph: Graph) -> Steps[Graph]:
     """What every device and the reference run of a graph that was lowered, so that they give the same bytes."""
-    yield
-    return drop_dead_nodes(graph)
+    return drop_dead_nodes((yield from run_on_int8.steps(graph)))
 
 
 @Stage

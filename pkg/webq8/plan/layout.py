@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from webq8.dtypes import ITEMSIZE, numel, round_up
+from webq8.scatter import scattered
 
-__all__ = ["Layout", "LayoutName", "default_layout", "layout", "nbytes", "scattered", "strides"]
+__all__ = ["Layout", "LayoutName", "default_layout", "layout", "nbytes", "strides"]
 
 LayoutName = Literal["rows", "channels", "plain"]
 
@@ -48,24 +49,6 @@ class Layout:
         sizes = self.outer, self.channels, self.inner
         source, target = (self.channels * self.inner, self.inner, 1), (self.inner * self.padded, 1, self.padded)
         return scattered(data, sizes, source, target, self.nbytes)
-
-
-Steps = tuple[int, int, int]
-
-
-def scattered(data: memoryview, sizes: Steps, source: Steps, target: Steps, nbytes: int) -> bytes:
-    """Bytes with element [i, j, k] of a loop over `sizes` at i·target[0] + j·target[1] + k·target[2], which comes from
-    data at source's steps; zeros between. The longest axis is copied in one step, whichever it is."""
-    out = bytearray(nbytes)
-    if 0 in sizes:
-        return bytes(out)
-    i, j, k = sorted(range(3), key=lambda axis: sizes[axis])
-    for a in range(sizes[i]):
-        for b in range(sizes[j]):
-            x, y = a * source[i] + b * source[j], a * target[i] + b * target[j]
-            run = sizes[k] - 1
-            out[y : y + run * target[k] + 1 : target[k]] = data[x : x + run * source[k] + 1 : source[k]]
-    return bytes(out)
 
 
 def default_layout(shape: tuple[int, ...], dtype: str) -> LayoutName:

@@ -4,46 +4,43 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from webq8.dtypes import cdiv
-from webq8.ir import Param, Plan, ProgramPlan, Slot, Step
+from webq8.ir.plan import Param, Plan, ProgramPlan, Slot, Step
 from webq8.kernels import wgsl
 from webq8.plan.planner import fold_grid
 from webq8.runtime.profiling import Ceilings
 
 if TYPE_CHECKING:
-    from webq8.backends.browser.gpu import Device
+    from webq8.backends.gpu_program import Gpu
 
 __all__ = ["measure_ceilings"]
 
-_WARM_UP_MS = 400  # an idle GPU clocks several times lower
 _ROUNDS = 64
 _ROUND_OPERATIONS = 64 * 8  # wgsl/ceiling_dot4.wgsl: 64 dot products of 4 pairs a round, 2 operations a pair
-_measured: "WeakKeyDictionary[Device, Ceilings]" = WeakKeyDictionary()
+_measured: "WeakKeyDictionary[Gpu, Ceilings]" = WeakKeyDictionary()
 
 
-async def measure_ceilings(device: "Device") -> Ceilings:
+async def measure_ceilings(device: "Gpu") -> Ceilings:
     """What the device reaches with packed dot products in registers, and with a copy. Leaves a GPU warmed up.
 
     Measured once a device (a second, about); later calls only warm up.
     """
-    threads = 2**12 if device.limits.software else 2**20
-    warm_up = 0 if device.limits.software else _WARM_UP_MS
-    dot4_ms = await _time(device, "ceiling_dot4", {"rounds": _ROUNDS}, threads, 1024, warm_up)
+    kind = device.target.kind
+    dot4_ms = await _time(device, "ceiling_dot4", {"rounds": _ROUNDS}, kind.product_threads, 1024, kind.warm_up_ms)
     if device not in _measured:
-        # beyond the caches of large GPUs, where the device allows that
-        size = min(2**25 if device.limits.software else 2**28, device.limits.max_storage_buffer_binding_size // 16 * 16)
+        size = min(kind.copied_bytes, device.target.max_storage_buffer_binding_size // 16 * 16)
         copy_ms = await _time(device, "ceiling_copy", {"words": size // 16}, size // 16, size)
-        operations = threads * _ROUNDS * _ROUND_OPERATIONS
+        operations = kind.product_threads * _ROUNDS * _ROUND_OPERATIONS
         _measured[device] = Ceilings(operations / dot4_ms * 1e-9, 2 * size / copy_ms * 1e-6)
     return _measured[device]
 
 
 async def _time(
-    device: "Device", name: str, params: dict[str, Param], threads: int, size: int, warm_up: float = 0
+    device: "Gpu", name: str, params: dict[str, Param], threads: int, size: int, warm_up: float = 0
 ) -> float:
     """Milliseconds of a kernel that reads x and writes y, `size` bytes each."""
     kernel, packed = wgsl.kernel(name), wgsl.pack_params(wgsl.kernel(name), params)
     slots = Slot(0, 0, size), Slot(1, 0, size), Slot(-1, 0, len(packed))
-    limit = device.limits.max_compute_workgroups_per_dimension
+    limit = device.target.max_compute_workgroups_per_dimension
     grid = fold_grid(cdiv(threads, kernel.workgroup_size), limit)
     step = Step(name, slots, (), (), grid, name, operations=0, nbytes=0)
     plan = Plan((size, size), ("x", "y"), (step,), (1,), (), (), 2 * size, 2 * size, relayouts=0)

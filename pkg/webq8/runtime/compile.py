@@ -1,4 +1,4 @@
-"""From a file to plans, without a device: lowering, rewriting and planning of all methods, and which of them cannot run."""
+"""From a file to plans, without a device: all methods lowered, rewritten and planned, and those that cannot run."""
 
 from collections.abc import Collection, Mapping
 

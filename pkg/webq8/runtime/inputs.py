@@ -98,9 +98,9 @@ def _told(dtype: str | None, name: str) -> str:
 
 
 def _from_js(x: Any, dtype: str | None, name: str) -> Given:
-    from webq8.backends.browser import gpu
+    from webq8.backends.browser import page
 
-    kind, value = gpu.to_python(x, name)
+    kind, value = page.to_python(x, name)
     if isinstance(value, list):
         return give(value, dtype, name)._replace(kind=kind)
     if not isinstance(value, memoryview):

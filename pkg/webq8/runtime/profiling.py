@@ -9,7 +9,7 @@ from math import gcd
 from pathlib import Path
 from typing import Any
 
-from webq8.ir import Step
+from webq8.ir.plan import Step
 
 __all__ = ["Ceilings", "Profile", "Timing", "profile_of"]
 

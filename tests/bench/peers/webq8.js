@@ -44,7 +44,7 @@ export async function measure() {
     loading: network.load_ms.toJs({ dict_converter: Object.fromEntries }),
     cosine,
     "back to back": await medianOfBatches(backToBack),
-    "back to back in one pass": await medianOfBatches((runs) => replay.deviceTime(runs)),
+    "back to back in one pass": await medianOfBatches((runs) => replay.time(runs)),
     latency: await median(() => replay.run(destination)),
     "array to array": await network.numpy_to_numpy(options.warm, options.samples),
   };

@@ -1,1 +1,1 @@
-"""WebGPU of the page that Python runs in."""
+"""The page that Python runs in: its WebGPU, and what else only a page has. Nothing else imports `js`."""

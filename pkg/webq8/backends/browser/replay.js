@@ -1,5 +1,5 @@
 // Everything that must not cost a crossing between Python and JavaScript a dispatch: buffers, and the loop that replays a
-// plan. gpu.py, its only caller, evaluates it; a page whose Content-Security-Policy forbids that imports this file itself.
+// plan. bridge.py evaluates it; a page whose Content-Security-Policy forbids that imports this file itself.
 globalThis.webq8Replay ??= (() => {
   const counts = { buffers: 0, bytes: 0, submits: 0 };
   const FILTERS = ["validation", "out-of-memory", "internal"];
@@ -51,7 +51,9 @@ globalThis.webq8Replay ??= (() => {
       };
       return named(`${label}, in a buffer of ${size.toLocaleString("en")} bytes`, scoped(device, create));
     });
-    return { buffers, done: Promise.all(checks) };
+    const done = Promise.all(checks);
+    done.catch(() => {}); // it may be waited for later than it fails
+    return { buffers, done };
   }
 
   function destroyBuffer(buffer) {
@@ -91,7 +93,7 @@ globalThis.webq8Replay ??= (() => {
   }
 
   // What a Python buffer holds as JSON: Pyodide's own way with texts reads wrong ones above 2 GiB.
-  function read(memory, message) {
+  function parse(memory, message) {
     return JSON.parse(memory(message, (bytes) => new TextDecoder().decode(bytes.slice())));
   }
 
@@ -156,7 +158,7 @@ globalThis.webq8Replay ??= (() => {
   // A pipeline of `code`, which `module` is a number for, with the overrides `constants`, its bindings laid out by
   // `entries`, which `layout` is a name for: those are what `message` holds.
   function pipeline(device, { modules, layouts }, memory, message) {
-    const { label, module: number, code, constants, layout, entries } = read(memory, message);
+    const { label, module: number, code, constants, layout, entries } = parse(memory, message);
     return scoped(device, () => {
       const bindGroupLayouts = [once(layouts, layout, () => device.createBindGroupLayout({ label, entries }))];
       const module = once(modules, number, () => device.createShaderModule({ label, code }));
@@ -179,7 +181,7 @@ globalThis.webq8Replay ??= (() => {
   // groups: for each step and binding its number, buffer, offset and size; `message` holds each one's label and the name
   // of its layout
   async function bindGroups(device, { layouts }, memory, message, groups) {
-    const names = read(memory, message);
+    const names = parse(memory, message);
     const entry = ([binding, buffer, offset, size]) => ({ binding, resource: { buffer, offset, size } });
     const create = ([label, layout], i) =>
       device.createBindGroup({ label, layout: layouts.get(layout), entries: groups[i].map(entry) });
@@ -190,11 +192,39 @@ globalThis.webq8Replay ??= (() => {
     }
   }
 
+  const stagingUsage = () => GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+
+  // Copies a mapped buffer into `destination`, a Python buffer of no more bytes. It stays mapped.
+  function readMapped(memory, buffer, destination) {
+    memory(destination, (bytes) => bytes.set(new Uint8Array(buffer.getMappedRange(), 0, bytes.length)));
+  }
+
+  // Copies a GPU buffer into `destination`, a Python buffer of as many bytes.
+  async function read(device, memory, nudged, buffer, destination) {
+    const { buffers, done } = createBuffers(device, [[buffer.size, stagingUsage(), "a tensor to read"]]);
+    try {
+      const [staging] = buffers;
+      const mapped = scoped(device, () => {
+        const encoder = device.createCommandEncoder();
+        encoder.copyBufferToBuffer(buffer, 0, staging, 0, buffer.size);
+        device.queue.submit([encoder.finish()]);
+        counts.submits += 1;
+        return staging.mapAsync(GPUMapMode.READ);
+      });
+      mapped.catch(() => {}); // it is waited for second, so that a lack of memory is told as such
+      await done;
+      await (nudged ? promptly(device, mapped) : mapped);
+      readMapped(memory, staging, destination);
+    } finally {
+      buffers.forEach(destroyBuffer);
+    }
+  }
+
   class Replay {
     // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.Plan; inputs and outputs:
-    // arrays of [buffer, offset, size]; memory: Python's; software: the CPU computes, and has better to do than to nudge
-    constructor(device, memory, software, pipelines, groups, grids, ends, inputs, outputs) {
-      Object.assign(this, { device, memory, software, pipelines, groups, grids, ends, inputs, outputs });
+    // arrays of [buffer, offset, size]; memory: Python's; nudged: whether the device is to be asked for finished work
+    constructor(device, memory, nudged, pipelines, groups, grids, ends, inputs, outputs) {
+      Object.assign(this, { device, memory, nudged, pipelines, groups, grids, ends, inputs, outputs });
       this.size = Math.max(16, outputs.reduce((sum, [, , size]) => sum + size, 0));
       this.idle = []; // staging buffers not in use, still mapped: overlapping runs each need one
       this.turn = Promise.resolve(); // the end of the last run that takes several submits
@@ -224,7 +254,7 @@ globalThis.webq8Replay ??= (() => {
     }
 
     // Milliseconds of one replay on the device, when `repeats` of them run back to back in one pass.
-    async deviceTime(repeats) {
+    async time(repeats) {
       const encoder = this.device.createCommandEncoder();
       const pass = encoder.beginComputePass();
       for (let i = 0; i < repeats; i++) this.encode(pass);
@@ -236,34 +266,42 @@ globalThis.webq8Replay ??= (() => {
       return (performance.now() - start) / repeats;
     }
 
-    // Calls `work` with what writes the sources, which are taken now: at once where one submit does it all. Runs of several
-    // share the activations, so they take turns.
+    // Calls `work` with what puts the sources, Python's or GPU buffers, where the first step reads them. They are taken now:
+    // at once where one submit does it all. Runs of several share the activations, so they take turns.
     inTurn(sources, work) {
-      const put = (bytes, i) => write(this.device, this.inputs[i][0], this.inputs[i][1], bytes);
-      if (this.ends.length === 1) return work(() => sources.forEach((s, i) => this.memory(s, (bytes) => put(bytes, i))));
-      const copies = sources.map((source) => this.memory(source, (bytes) => bytes.slice()));
-      const result = this.turn.then(() => work(() => copies.forEach(put)));
+      const put = (encoder, source, i) => {
+        const [buffer, offset, size] = this.inputs[i];
+        if (source instanceof GPUBuffer) encoder.copyBufferToBuffer(source, 0, buffer, offset, size);
+        else write(this.device, buffer, offset, source);
+      };
+      const taken = (source, use) => (source instanceof GPUBuffer ? use(source) : this.memory(source, use));
+      if (this.ends.length === 1) {
+        return work((encoder) => sources.forEach((s, i) => taken(s, (source) => put(encoder, source, i))));
+      }
+      const copies = sources.map((s) => taken(s, (source) => (source instanceof GPUBuffer ? source : source.slice())));
+      const result = this.turn.then(() => work((encoder) => copies.forEach((source, i) => put(encoder, source, i))));
       this.turn = result.catch(() => {});
       return result;
     }
 
-    // Submits all steps after `begin()`, as `encodeSteps(encoder, first, end)` encodes them; what `encodeCopies(encoder)`
-    // copies to `staging` is mapped at the end. One submit and one await, where plan.py did not cut a long method into
-    // several: then each is waited for, so that none keeps the GPU process from answering.
+    // Submits all steps after `begin(encoder)`, as `encodeSteps(encoder, first, end)` encodes them; what
+    // `encodeCopies(encoder)` copies to `staging`, if there is one, is mapped at the end. One submit and one await, where
+    // the planner did not cut a long method into several: then each is waited for, so that none keeps the GPU process from
+    // answering.
     async submit(begin, staging, encodeSteps, encodeCopies) {
       const { device, ends } = this;
       for (let i = 0, first = 0; i < ends.length; first = ends[i++]) {
         const done = scoped(device, () => {
-          if (i === 0) begin();
           const encoder = device.createCommandEncoder();
+          if (i === 0) begin(encoder);
           encodeSteps(encoder, first, ends[i]);
           const last = i === ends.length - 1;
           if (last) encodeCopies(encoder);
           device.queue.submit([encoder.finish()]);
           counts.submits += 1;
-          return last ? staging.mapAsync(GPUMapMode.READ) : device.queue.onSubmittedWorkDone();
+          return last ? staging?.mapAsync(GPUMapMode.READ) : device.queue.onSubmittedWorkDone();
         });
-        await (this.software ? done : promptly(device, done));
+        await (this.nudged ? promptly(device, done) : done);
       }
     }
 
@@ -279,25 +317,26 @@ globalThis.webq8Replay ??= (() => {
       return blame(this.device, this.groups.map(({ label }, i) => [label, () => encodeAlone(i)]), error);
     }
 
-    // Copies a mapped buffer into `destination`, a Python buffer of no more bytes. It stays mapped.
-    readMapped(buffer, destination) {
-      this.memory(destination, (bytes) => bytes.set(new Uint8Array(buffer.getMappedRange(), 0, bytes.length)));
+    // One pass a submit. The outputs come one after another into `destination`, a Python buffer, and one each into the GPU
+    // buffers `kept`; either may be left out.
+    run(destination, kept, ...sources) {
+      const buffers = kept && [...kept];
+      return this.inTurn(sources, (putSources) => this.runNow(destination, buffers, putSources));
     }
 
-    // One pass a submit. The outputs come one after another into `destination`, a Python buffer.
-    run(destination, ...sources) {
-      return this.inTurn(sources, (writeSources) => this.runNow(destination, writeSources));
-    }
-
-    async runNow(destination, writeSources) {
-      const { device, size } = this;
+    // A mapped buffer that was used before, or a new one; none where nothing is to be read.
+    staging(destination) {
+      if (!destination) return { buffers: [] };
       const used = this.idle.pop();
-      const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
-      const { buffers, done } = used ? { buffers: [used] } : createBuffers(device, [[size, usage, "the results"]]);
+      return used ? { buffers: [used], used } : createBuffers(this.device, [[this.size, stagingUsage(), "the results"]]);
+    }
+
+    async runNow(destination, kept, putSources) {
+      const { buffers, done, used } = this.staging(destination);
       const [staging] = buffers;
-      const begin = () => {
+      const begin = (encoder) => {
         if (used) staging.unmap();
-        writeSources();
+        putSources(encoder);
       };
       const encodeSteps = (encoder, first, end) => {
         const pass = encoder.beginComputePass();
@@ -306,8 +345,9 @@ globalThis.webq8Replay ??= (() => {
       };
       const encodeCopies = (encoder) => {
         let at = 0;
-        for (const [buffer, offset, size] of this.outputs) {
-          if (size) encoder.copyBufferToBuffer(buffer, offset, staging, at, size);
+        for (const [i, [buffer, offset, size]] of this.outputs.entries()) {
+          if (staging) encoder.copyBufferToBuffer(buffer, offset, staging, at, size);
+          if (kept) encoder.copyBufferToBuffer(buffer, offset, kept[i], 0, size);
           at += size;
         }
       };
@@ -316,22 +356,22 @@ globalThis.webq8Replay ??= (() => {
         run.catch(() => {}); // it is waited for second, so that a lack of memory is told as such
         await done;
         await run;
-        this.readMapped(staging, destination);
+        if (staging) readMapped(this.memory, staging, destination);
       } catch (error) {
         buffers.forEach(destroyBuffer);
         return this.blame(error);
       }
-      if (this.closed) destroyBuffer(staging);
-      else this.idle.push(staging);
+      if (this.closed) buffers.forEach(destroyBuffer);
+      else this.idle.push(...buffers);
     }
 
     // A run with a pass for each step and without outputs: into `destination`, a Python buffer, come the nanoseconds
     // at which each step began and ended, as pairs of 64-bit integers.
     profile(destination, ...sources) {
-      return this.inTurn(sources, (writeSources) => this.profileNow(destination, writeSources));
+      return this.inTurn(sources, (putSources) => this.profileNow(destination, putSources));
     }
 
-    async profileNow(destination, writeSources) {
+    async profileNow(destination, putSources) {
       const { device } = this;
       const queries = 2 * this.pipelines.length;
       const usage = GPUBufferUsage;
@@ -344,7 +384,7 @@ globalThis.webq8Replay ??= (() => {
           }
         });
         const size = Math.max(16, 8 * queries);
-        const usages = [usage.QUERY_RESOLVE | usage.COPY_SRC, usage.MAP_READ | usage.COPY_DST];
+        const usages = [usage.QUERY_RESOLVE | usage.COPY_SRC, stagingUsage()];
         const { buffers, done } = createBuffers(device, usages.map((use) => [size, use, "the times of the steps"]));
         held.push(...buffers);
         await done;
@@ -363,8 +403,8 @@ globalThis.webq8Replay ??= (() => {
           sets.forEach((set, i) => encoder.resolveQuerySet(set, 0, set.count, resolved, 8 * MOST_QUERIES * i));
           if (queries) encoder.copyBufferToBuffer(resolved, 0, staging, 0, 8 * queries);
         };
-        await this.submit(writeSources, staging, encodeSteps, encodeCopies);
-        this.readMapped(staging, destination);
+        await this.submit(putSources, staging, encodeSteps, encodeCopies);
+        readMapped(this.memory, staging, destination);
       } catch (error) {
         return await this.blame(error);
       } finally {
@@ -383,12 +423,13 @@ globalThis.webq8Replay ??= (() => {
     counts,
     answer: (device) => scoped(device, () => {}),
     copy,
-    createBuffers: (device, memory, message) => createBuffers(device, read(memory, message)),
+    createBuffers: (device, memory, message) => createBuffers(device, parse(memory, message)),
     destroyBuffer,
     bindGroups,
     memory,
     next,
     pipeline,
+    read,
     shaderErrors,
     watch,
     write: (device, memory, buffer, source) =>

@@ -1,6 +1,39 @@
 """Every op in numpy, step by step in float32: `device="cpu"`. Importing it registers all of them."""
 
-from webq8.backends.reference import elementwise, linear, quantize
-from webq8.backends.reference.core import fold_constants, run_graph
+from webq8.backends.reference import (
+    conv,
+    create,
+    elementwise,
+    indexing,
+    linear,
+    matmul,
+    move,
+    norm,
+    pool,
+    quantize,
+    reduce,
+    resize,
+    sample,
+    sort,
+)
+from webq8.backends.reference.core import fold_constants, initial_states, run_graph
 
-__all__ = ["elementwise", "fold_constants", "linear", "quantize", "run_graph"]
+__all__ = [
+    "conv",
+    "create",
+    "elementwise",
+    "fold_constants",
+    "indexing",
+    "initial_states",
+    "linear",
+    "matmul",
+    "move",
+    "norm",
+    "pool",
+    "quantize",
+    "reduce",
+    "resize",
+    "run_graph",
+    "sample",
+    "sort",
+]

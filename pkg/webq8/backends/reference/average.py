@@ -2,43 +2,24 @@
 
 import numpy as np
 
-from webq8.backends.reference.core import Array, reference
-from webq8.backends.reference.pool import counts, taps
-from webq8.backends.reference.quant import to_integers
-from webq8.handlers.registry import Args
+from webq8.backends.reference.core import Array, Arrays
+from webq8.backends.reference.numbers import to_integers
+from webq8.ir.ops.pool import AdaptiveAvgPool2d, AvgPool2d
+from webq8.ir.ops.reduce import Mean, mean_unit
 
-__all__: list[str] = []
-
-
-def _scaled(total: Array, count: Array | int, a: Args) -> Array:
-    factor = (a.x_scale / (np.asarray(count, np.float64) * a.y_scale)).astype(np.float32)
-    return to_integers(total.astype(np.float32) * factor, a.y_zero_point, *a.clamp)
+__all__ = ["mean_of_terms", "terms"]
 
 
-def _centred(a: Args) -> Array:
-    x = a.x.astype(np.int64)
-    return np.asarray((x if a.table is None else np.array(a.table)[x + 128]) - a.x_zero_point)
+def terms(op: Mean | AvgPool2d | AdaptiveAvgPool2d, arrays: Arrays) -> Array:
+    """What is summed for x, in its units."""
+    x = arrays[op.x].astype(np.int64)
+    if op.table is None:
+        return np.asarray(x - arrays.quantization(op.x).zero_point)
+    return np.asarray(np.array(op.table.entries)[x + 128])
 
 
-@reference("webq8.mean_int8.default")
-def _mean(a: Args) -> Array:
-    total = np.sum(_centred(a), axis=a.axes, keepdims=a.keepdim)
-    return _scaled(total, max(1, int(np.prod([a.S[d] for d in a.axes]))), a).reshape(a.O)
-
-
-@reference("webq8.avg_pool2d_int8.default")
-def _avg_pool2d(a: Args) -> Array:
-    count = counts(a)
-    return _scaled(np.sum(taps(a, _centred(a), 0, (1, 1)), axis=0), np.where(count == 0, 1, count), a)
-
-
-@reference("webq8.adaptive_avg_pool2d_int8.default")
-def _adaptive_avg_pool2d(a: Args) -> Array:
-    y, x = np.empty((a.N, a.C, a.OH, a.OW), np.int8), _centred(a)
-    for i in range(a.OH):
-        for j in range(a.OW):
-            rows = slice(i * a.H // a.OH, -(-(i + 1) * a.H // a.OH))
-            columns = slice(j * a.W // a.OW, -(-(j + 1) * a.W // a.OW))
-            window = x[..., rows, columns]
-            y[..., i, j] = _scaled(window.sum((-2, -1)), window.shape[-1] * window.shape[-2], a)
-    return y
+def mean_of_terms(op: Mean | AvgPool2d | AdaptiveAvgPool2d, arrays: Arrays, total: Array, count: Array | int) -> Array:
+    """Sums over counts, as int8."""
+    unit, y = mean_unit(arrays.type(op.x), op.table), arrays.out_quantization
+    factor = (unit / (np.asarray(count, np.float64) * y.scale)).astype(np.float32)
+    return to_integers(total.astype(np.float32) * factor, y.zero_point, *op.bounds)

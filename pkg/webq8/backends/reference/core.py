@@ -18,7 +18,7 @@ from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.core import Op
 from webq8.ir.types import PerTensor, Ref, Tensor
 
-__all__ = ["Array", "Arrays", "Result", "fold_constants", "reference", "run_graph"]
+__all__ = ["Array", "Arrays", "Result", "fold_constants", "initial_states", "reference", "run_graph"]
 
 Array = npt.NDArray[Any]
 Result = Array | tuple[Array, ...]  # a tuple for several results
@@ -70,13 +70,27 @@ def reference(kind: type[O]) -> Callable[[Callable[[O, Arrays], Result]], Callab
     return register
 
 
-def run_graph(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
-    """The results of a graph, but for those that are no tensors."""
+def run_graph(graph: Graph, inputs: Sequence[Array], states: list[Array] | None = None) -> list[Array]:
+    """The results of a graph, but for those that are no tensors. `states` are what the run finds of earlier ones, as
+    `initial_states` gives them before the first; what it leaves is there afterwards."""
+    states = initial_states(graph) if states is None else states
     found: dict[Ref, Array] = dict(zip(graph.inputs, inputs, strict=True))
+    found |= {state.value: array for state, array in zip(graph.states, states, strict=True)}
     for node in graph.nodes:
         _run(graph.tensors, node, found)
     arrays = Arrays(graph.tensors, found, ())
-    return [arrays[ref] for ref in graph.results]
+    results = [arrays[ref] for ref in graph.results]
+    states[:] = [arrays[state.next] for state in graph.states]
+    return results
+
+
+def initial_states(graph: Graph) -> list[Array]:
+    """What the first run finds in the graph's states."""
+
+    def array(t: Tensor) -> Array:
+        return np.zeros(t.shape, t.dtype) if t.data is None else np.frombuffer(t.data, t.dtype).reshape(t.shape)
+
+    return [array(state.initial) for state in graph.states]
 
 
 def _run(tensors: Sequence[Tensor], node: Node, found: dict[Ref, Array]) -> None:

@@ -153,13 +153,17 @@ _BINARY: dict[BinaryFunction, Callable[[Array, Array], Any]] = {
 @reference(Binary)
 def binary(op: Binary, arrays: Arrays) -> Array:
     a, b = arrays[op.a], arrays[op.b]
+    if arrays.out.quantization is None:
+        return _combined(op, a, b).astype(arrays.out.dtype)
+    first = dequantized(a, arrays.quantization(op.a))
+    second = dequantized(b, arrays.quantization(op.b)) if b.dtype == np.int8 else b
+    y = arrays.out_quantization
+    return to_integers(_combined(op, first, second) * inverse(y.scale), y.zero_point, *op.bounds)
+
+
+def _combined(op: Binary, a: Array, b: Array) -> Array:
     if op.function != "add":
-        return np.asarray(_BINARY[op.function](a, b)).astype(arrays.out.dtype)
-    if arrays.out.quantization is not None:
-        y = arrays.out_quantization
-        first = dequantized(a, arrays.quantization(op.a))
-        v = first + np.float32(op.alpha) * dequantized(b, arrays.quantization(op.b))
-        return to_integers(v * inverse(y.scale), y.zero_point, *op.bounds)
+        return np.asarray(_BINARY[op.function](a, b))
     if a.dtype.kind == "f":
         return np.asarray(a + np.float32(op.alpha) * b)
     # in 64 bits, cut to those of a

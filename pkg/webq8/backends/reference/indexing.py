@@ -1,125 +1,80 @@
 """Ops whose indices say where elements are read, or written."""
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from webq8.backends.reference.core import Array, reference
-from webq8.handlers.registry import Args
+from webq8.backends.reference.core import Array, Arrays, reference
+from webq8.ir.ops.indexing import Gather, Index, IndexPut, Scatter, SliceScatter
+from webq8.ir.types import Ref
 
 __all__: list[str] = []
 
 
-def _names(name: str, overload: str = "default", out: str = "out") -> tuple[str, str]:
-    return f"aten.{name}.{overload}", f"aten::{name}.{out}"
-
-
-def _nearest(index: Array, size: int, negative: bool = False) -> Array:
+def _nearest(index: Array, size: int, from_end: bool = False) -> Array:
     """What is out of range becomes the nearest in range; of the size that numpy's indices have where it runs."""
-    from_start = np.where(index < 0, index + size, index) if negative else index
+    from_start = np.where(index < 0, index + size, index) if from_end else index
     return np.clip(from_start, 0, max(size - 1, 0)).astype(np.intp)
 
 
-def _key(x: Array, indices: Sequence[Array | None]) -> tuple[Any, ...]:
+def _key(arrays: Arrays, x: Array, indices: tuple[Ref, ...], axes: tuple[int, ...], from_end: bool) -> tuple[Any, ...]:
     """What numpy takes between brackets: its rules for several indices, and for masks, are torch's."""
-    key: list[Any] = []
-    dim = 0
-    for index in indices:
-        if index is None:
-            key.append(slice(None))
-        elif index.dtype in (np.bool_, np.uint8):
-            key.append(index.astype(bool))
-        else:
-            key.append(_nearest(index, x.shape[dim], negative=True))
-        dim += key[-1].ndim if index is not None and key[-1].dtype == bool else 1
+    key: list[Any] = [slice(None)] * (axes[-1] + 1)
+    for ref, at in zip(indices, axes, strict=True):
+        index = arrays[ref]
+        mask = index.dtype in (np.bool_, np.uint8)
+        key[at] = index.astype(bool) if mask else _nearest(index, x.shape[at], from_end)
     return tuple(key)
 
 
-@reference(*_names("index", "Tensor", "Tensor_out"))
-def _index(a: Args) -> Array:
-    return np.ascontiguousarray(a.x[_key(a.x, a.indices)]).reshape(a.O)
+@reference(Index)
+def index(op: Index, arrays: Arrays) -> Array:
+    x, shape = arrays[op.x], arrays.out.shape
+    return np.ascontiguousarray(x[_key(arrays, x, op.indices, op.axes, op.from_end)]).reshape(shape)
 
 
-@reference(*_names("index_select"))
-def _index_select(a: Args) -> Array:
-    if not a.S:
-        return np.asarray(a.x)
-    return np.take(a.x, _nearest(a.index.reshape(-1), a.S[a.dim]), axis=a.dim)
+def _along(op: Gather | Scatter, arrays: Arrays) -> tuple[Array, Array]:
+    """x and the index, with an axis at least."""
+    x = np.atleast_1d(arrays[op.x])
+    return x, _nearest(np.atleast_1d(arrays[op.index]), x.shape[op.axis])
 
 
-@reference(*_names("embedding"))
-def _embedding(a: Args) -> Array:
-    rows: Array = a.weight[_nearest(a.indices, a.N)]
-    return rows
+@reference(Gather)
+def gather(op: Gather, arrays: Arrays) -> Array:
+    x, index = _along(op, arrays)
+    cut = tuple(slice(None) if n == op.axis else slice(size) for n, size in enumerate(index.shape))
+    y: Array = np.take_along_axis(x[cut], index, op.axis)
+    return y.reshape(arrays.out.shape)
 
 
-def _at_least_1d(a: Args) -> tuple[Array, Array]:
-    x = np.atleast_1d(a.x)
-    return x, _nearest(np.atleast_1d(a.index), x.shape[a.dim])
-
-
-@reference(*_names("gather"))
-def _gather(a: Args) -> Array:
-    x, index = _at_least_1d(a)
-    cut = tuple(slice(None) if n == a.dim % x.ndim else slice(size) for n, size in enumerate(index.shape))
-    y: Array = np.take_along_axis(x[cut], index, a.dim)
-    return y.reshape(a.O)
-
-
-@reference(*_names("index_put"))
-def _index_put(a: Args) -> Array:
-    y: Array = a.x.copy()
-    if a.accumulate:
-        np.add.at(y, _key(y, a.indices), a.values)
+def _write(y: Array, places: tuple[Any, ...], values: Array, accumulate: bool) -> None:
+    if accumulate:
+        np.add.at(y, places, values)
     else:
-        y[_key(y, a.indices)] = a.values
+        y[places] = values
+
+
+@reference(IndexPut)
+def index_put(op: IndexPut, arrays: Arrays) -> Array:
+    y = arrays[op.x].copy()
+    _write(y, _key(arrays, y, op.indices, op.axes, True), arrays[op.values], op.accumulate)
     return y
 
 
-def _scatter(a: Args, values: Any, write: Callable[[Array, tuple[Array, ...], Any], None]) -> Array:
-    x, index = _at_least_1d(a)
-    y, places = x.copy(), [*map(np.asarray, np.indices(index.shape))]
-    places[a.dim] = index
-    write(y, tuple(places), np.broadcast_to(values, index.shape))
-    return y.reshape(a.S)
+@reference(Scatter)
+def scatter(op: Scatter, arrays: Arrays) -> Array:
+    x, index = _along(op, arrays)
+    y, source = x.copy(), arrays[op.source]
+    places = [*map(np.asarray, np.indices(index.shape))]
+    places[op.axis] = index
+    values = source[tuple(slice(size) for size in index.shape)] if source.shape else source
+    _write(y, tuple(places), np.broadcast_to(values, index.shape), op.accumulate)
+    return y.reshape(arrays.out.shape)
 
 
-def _replace(y: Array, places: tuple[Array, ...], values: Any) -> None:
-    y[places] = values
-
-
-def _source(a: Args) -> Array:
-    return np.asarray(np.atleast_1d(a.src)[tuple(slice(size) for size in a.I)])
-
-
-@reference(*_names("scatter", "value", "value_out"))
-def _scatter_value(a: Args) -> Array:
-    return _scatter(a, np.array(a.value).astype(a.x.dtype), _replace)
-
-
-@reference(*_names("scatter", "src", "src_out"))
-def _scatter_src(a: Args) -> Array:
-    return _scatter(a, _source(a), _replace)
-
-
-@reference(*_names("scatter_add"))
-def _scatter_add(a: Args) -> Array:
-    return _scatter(a, _source(a), np.add.at)
-
-
-def _with_part(a: Args, part: Any) -> Array:
-    """x with what `part` takes along `dim` replaced."""
-    y: Array = a.x.copy()
-    y[(slice(None),) * (a.dim % a.x.ndim) + (part,)] = a.src
+@reference(SliceScatter)
+def slice_scatter(op: SliceScatter, arrays: Arrays) -> Array:
+    y, source = arrays[op.x].copy(), arrays[op.source]
+    end = op.start + source.shape[op.axis] * op.step
+    y[(slice(None),) * op.axis + (slice(op.start, end, op.step),)] = source
     return y
-
-
-@reference(*_names("slice_scatter"))
-def _slice_scatter(a: Args) -> Array:
-    return _with_part(a, slice(a.start, a.end, a.step))
-
-
-@reference(*_names("select_scatter"))
-def _select_scatter(a: Args) -> Array:
-    return _with_part(a, a.index)

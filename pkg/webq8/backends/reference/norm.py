@@ -4,8 +4,11 @@ import math
 
 import numpy as np
 
-from webq8.backends.reference.core import Array, reference
-from webq8.handlers.registry import Args
+from webq8.backends.reference.core import Array, Arrays, reference
+from webq8.ir.ops.norm import BatchNorm, BatchNormOfItself, GroupNorm, LayerNorm, RMSNorm
+from webq8.ir.types import MaybeRef
+
+__all__: list[str] = []
 
 
 def _normalize(x: Array, eps: float) -> tuple[Array, Array, Array]:
@@ -17,51 +20,58 @@ def _normalize(x: Array, eps: float) -> tuple[Array, Array, Array]:
     return (x - mean[:, None]) * rstd[:, None], mean, rstd
 
 
-def _affine(a: Args, y: Array, shape: tuple[int, ...]) -> Array:
-    weight = 1.0 if a.weight is None else a.weight.astype(np.float64).reshape(shape)
-    given = vars(a).get("bias")
-    bias = 0.0 if given is None else given.astype(np.float64).reshape(shape)
-    return (y * weight + bias).astype(np.float32)
+def _affine(arrays: Arrays, y: Array, weight: MaybeRef, bias: MaybeRef, shape: tuple[int, ...]) -> Array:
+    factor = 1.0 if weight is None else arrays[weight].astype(np.float64).reshape(shape)
+    summand = 0.0 if bias is None else arrays[bias].astype(np.float64).reshape(shape)
+    return np.asarray(y * factor + summand, np.float32)
 
 
-@reference("aten.native_layer_norm.default", "aten::native_layer_norm.out")
-def _layer_norm(a: Args) -> tuple[Array, ...]:
-    y, mean, rstd = _normalize(a.x.reshape(math.prod(a.M), math.prod(a.W)), a.eps)
-    normalized = _affine(a, y.reshape(a.S), a.W)
-    return normalized, mean.reshape(a.M).astype(np.float32), rstd.reshape(a.M).astype(np.float32)
+def _statistics(arrays: Arrays, *statistics: Array) -> tuple[Array, ...]:
+    """Results after the first."""
+    outs = zip(arrays.outs[1:], statistics, strict=True)
+    return tuple(statistic.reshape(out.shape).astype(np.float32) for out, statistic in outs)
 
 
-@reference("aten.native_group_norm.default", "aten::native_group_norm.out")
-def _group_norm(a: Args) -> tuple[Array, ...]:
-    rows = a.x.reshape(a.batch * a.groups, a.channels // a.groups * a.inner)
-    y, mean, rstd = _normalize(rows, a.eps)
-    normalized = _affine(a, y.reshape(a.batch, a.channels, a.inner), (a.channels, 1)).reshape(a.S)
-    shape = (a.batch, a.groups)
-    return normalized, mean.reshape(shape).astype(np.float32), rstd.reshape(shape).astype(np.float32)
+@reference(LayerNorm)
+def layer_norm(op: LayerNorm, arrays: Arrays) -> tuple[Array, ...]:
+    x = arrays[op.x]
+    lead, shape = x.shape[: x.ndim - op.rank], x.shape[x.ndim - op.rank :]
+    y, *statistics = _normalize(x.reshape(math.prod(lead), math.prod(shape)), op.eps)
+    return _affine(arrays, y.reshape(x.shape), op.weight, op.bias, shape), *_statistics(arrays, *statistics)
 
 
-@reference("aten._native_batch_norm_legit_no_training.default", "aten::_native_batch_norm_legit_no_training.out")
-def _batch_norm(a: Args) -> tuple[Array, ...]:
-    shape = (a.C,) + (1,) * (a.x.ndim - 2)
-    mean, variance = (t.astype(np.float64).reshape(shape) for t in (a.mean, a.variance))
-    nothing = np.zeros(0, np.float32)
-    return _affine(a, (a.x - mean) / np.sqrt(variance + a.eps), shape), nothing, nothing
+@reference(RMSNorm)
+def rms_norm(op: RMSNorm, arrays: Arrays) -> tuple[Array, ...]:
+    x = arrays[op.x]
+    lead, shape = x.shape[: x.ndim - op.rank], x.shape[x.ndim - op.rank :]
+    rows = x.astype(np.float64).reshape(math.prod(lead), math.prod(shape))
+    rms = 1 / np.sqrt((rows**2).sum(axis=1) / np.float64(rows.shape[1]) + op.eps)
+    y = (rows * rms[:, None]).reshape(x.shape)
+    return _affine(arrays, y, op.weight, None, shape), *_statistics(arrays, rms)
 
 
-@reference("aten._native_batch_norm_legit.no_stats", "aten::_native_batch_norm_legit.no_stats_out")
-def _batch_norm_of_itself(a: Args) -> tuple[Array, ...]:
-    channels_first = np.moveaxis(a.x, 1, 0)
-    y, mean, rstd = _normalize(channels_first.reshape(a.C, a.x.size // max(a.C, 1)), a.eps)
+@reference(GroupNorm)
+def group_norm(op: GroupNorm, arrays: Arrays) -> tuple[Array, ...]:
+    x = arrays[op.x]
+    batch, channels, inner = *x.shape[:2], math.prod(x.shape[2:])
+    y, *statistics = _normalize(x.reshape(batch * op.groups, channels // op.groups * inner), op.eps)
+    normalized = _affine(arrays, y.reshape(batch, channels, inner), op.weight, op.bias, (channels, 1))
+    return normalized.reshape(x.shape), *_statistics(arrays, *statistics)
+
+
+@reference(BatchNorm)
+def batch_norm(op: BatchNorm, arrays: Arrays) -> Array:
+    x = arrays[op.x]
+    shape = (x.shape[1],) + (1,) * (x.ndim - 2)
+    mean, variance = (arrays[ref].astype(np.float64).reshape(shape) for ref in (op.mean, op.variance))
+    return _affine(arrays, (x - mean) / np.sqrt(variance + op.eps), op.weight, op.bias, shape)
+
+
+@reference(BatchNormOfItself)
+def batch_norm_of_itself(op: BatchNormOfItself, arrays: Arrays) -> tuple[Array, ...]:
+    channels_first = np.moveaxis(arrays[op.x], 1, 0)
+    channels = channels_first.shape[0]
+    y, *statistics = _normalize(channels_first.reshape(channels, channels_first.size // max(channels, 1)), op.eps)
     y = np.moveaxis(y.reshape(channels_first.shape), 0, 1)
-    normalized = _affine(a, y, (a.C,) + (1,) * (a.x.ndim - 2))
-    return normalized, mean.astype(np.float32), rstd.astype(np.float32)
-
-
-def _root_mean_square(a: Args) -> tuple[Array, ...]:
-    x = a.x.astype(np.float64).reshape(math.prod(a.M), math.prod(a.W))
-    rms = 1 / np.sqrt((x**2).sum(axis=1) / np.float64(x.shape[1]) + a.eps)
-    return _affine(a, (x * rms[:, None]).reshape(a.S), a.W), rms.reshape(a.M).astype(np.float32)
-
-
-reference("aten._fused_rms_norm.default", "aten::_fused_rms_norm.out")(_root_mean_square)
-reference("aten.rms_norm.default", "aten::rms_norm.out", "et_vk.rms_norm.default")(lambda a: _root_mean_square(a)[0])
+    shape = (channels,) + (1,) * (y.ndim - 2)
+    return _affine(arrays, y, op.weight, op.bias, shape), *_statistics(arrays, *statistics)

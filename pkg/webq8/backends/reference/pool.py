@@ -2,87 +2,95 @@
 
 import numpy as np
 
-from webq8.backends.reference.core import Array, reference
-from webq8.handlers.registry import Args
+from webq8.backends.reference.average import mean_of_terms, terms
+from webq8.backends.reference.core import Array, Arrays, reference
+from webq8.ir.ops.pool import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d, MaxPool2dIndices
+from webq8.ir.ops.window import Window
 
-__all__ = ["counts", "taps"]
+__all__: list[str] = []
 
 
-def taps(a: Args, x: Array, fill: float, dilation: tuple[int, int]) -> list[Array]:
-    """What each tap of the window reads, for all outputs at once; `fill` outside of the map."""
-    (kh, kw), (ph, pw), (dh, dw) = a.kernel, a.padding, dilation
-    sh, sw = a.stride or a.kernel
-    height, width = dh * (kh - 1) + sh * (a.OH - 1) + 1, dw * (kw - 1) + sw * (a.OW - 1) + 1
-    padded = np.full((*x.shape[:-2], max(height, a.H + ph), max(width, a.W + pw)), fill, x.dtype)
-    padded[..., ph : ph + a.H, pw : pw + a.W] = x
+def _taps(window: Window, x: Array, out: tuple[int, ...], fill: float) -> list[Array]:
+    """What each tap of the window reads, for all outputs of the shape `out` at once; `fill` outside of the map."""
+    (kh, kw), (sh, sw), (dh, dw) = window.kernel, window.stride, window.dilation
+    (h, w), (oh, ow), (ph, pw) = x.shape[-2:], out[-2:], window.padding[:2]
+    height, width = dh * (kh - 1) + sh * (oh - 1) + 1, dw * (kw - 1) + sw * (ow - 1) + 1
+    padded = np.full((*x.shape[:-2], max(height, h + ph), max(width, w + pw)), fill, x.dtype)
+    padded[..., ph : ph + h, pw : pw + w] = x
     return [
-        padded[..., i * dh : i * dh + sh * (a.OH - 1) + 1 : sh, j * dw : j * dw + sw * (a.OW - 1) + 1 : sw]
+        padded[..., i * dh : i * dh + sh * (oh - 1) + 1 : sh, j * dw : j * dw + sw * (ow - 1) + 1 : sw]
         for i in range(kh)
         for j in range(kw)
     ]
 
 
-def _first(a: Args, i: int) -> Array:
+def _first(window: Window, axis: int, out: int) -> Array:
     """Where each window first meets the map: what torch gives for windows that hold nothing above −inf."""
-    start = np.arange((a.OH, a.OW)[i]) * (a.stride or a.kernel)[i] - a.padding[i]
-    return np.asarray(start + a.dilation[i] * np.maximum(0, -(start // a.dilation[i])))
+    start, dilation = np.arange(out) * window.stride[axis] - window.padding[axis], window.dilation[axis]
+    return np.asarray(start + dilation * np.maximum(0, -(start // dilation)))
 
 
-def _max_pool(a: Args) -> tuple[Array, Array]:
-    places = np.broadcast_to(np.arange(a.H * a.W).reshape(a.H, a.W), a.x.shape)
-    index = np.broadcast_to(_first(a, 0)[:, None] * a.W + _first(a, 1), (*a.B, a.OH, a.OW))
-    value = np.full(index.shape, -np.inf, np.float32)
-    for x, place in zip(taps(a, a.x, -np.inf, a.dilation), taps(a, places, 0, a.dilation), strict=True):
-        take = (x > value) | np.isnan(x)
-        value, index = np.where(take, x, value), np.where(take, place, index)
+def _max_pool(op: MaxPool2d | MaxPool2dIndices, arrays: Arrays) -> tuple[Array, Array]:
+    x, out, window = arrays[op.x], arrays.out.shape, op.window
+    h, w = x.shape[-2:]
+    places = np.broadcast_to(np.arange(h * w).reshape(h, w), x.shape)
+    index = np.broadcast_to(_first(window, 0, out[-2])[:, None] * w + _first(window, 1, out[-1]), out)
+    value = np.full(out, -np.inf, np.float32)
+    for v, place in zip(_taps(window, x, out, -np.inf), _taps(window, places, out, 0), strict=True):
+        take = (v > value) | np.isnan(v)
+        value, index = np.where(take, v, value), np.where(take, place, index)
     return value, index
 
 
-@reference("aten.max_pool2d.default")
-def _max_pool2d(a: Args) -> Array:
-    return _max_pool(a)[0]
+@reference(MaxPool2d)
+def max_pool2d(op: MaxPool2d, arrays: Arrays) -> Array:
+    x = arrays[op.x]
+    if x.dtype == np.int8:
+        return np.asarray(np.max(_taps(op.window, x, arrays.out.shape, -128), axis=0))
+    return _max_pool(op, arrays)[0]
 
 
-@reference("aten.max_pool2d_with_indices.default", "aten::max_pool2d_with_indices.out")
-def _max_pool2d_with_indices(a: Args) -> tuple[Array, ...]:
-    value, index = _max_pool(a)
-    return value, index.astype(a.out[1].tensor.dtype)
+@reference(MaxPool2dIndices)
+def max_pool2d_indices(op: MaxPool2dIndices, arrays: Arrays) -> Array:
+    return _max_pool(op, arrays)[1].astype(op.dtype)
 
 
-@reference("aten.avg_pool2d.default", "aten::avg_pool2d.out")
-def _avg_pool2d(a: Args) -> Array:
-    total, count = np.sum(taps(a, a.x.astype(np.float64), 0, (1, 1)), axis=0), counts(a)
-    return np.asarray(total / np.where(count == 0, 1, count)).astype(np.float32)
+@reference(AvgPool2d)
+def avg_pool2d(op: AvgPool2d, arrays: Arrays) -> Array:
+    x, out = arrays[op.x], arrays.out.shape
+    count = _counts(op, (x.shape[-2], x.shape[-1]), out)
+    count = np.where(count == 0, 1, count)
+    if x.dtype == np.int8:
+        return mean_of_terms(op, arrays, np.sum(_taps(op.window, terms(op, arrays), out, 0), axis=0), count)
+    total = np.sum(_taps(op.window, x.astype(np.float64), out, 0), axis=0)
+    return np.asarray(total / count).astype(np.float32)
 
 
-def counts(a: Args) -> Array:
+def _counts(op: AvgPool2d, size: tuple[int, int], out: tuple[int, ...]) -> Array:
     """The number that each window's sum is divided by."""
-    counted = np.ones((a.H, a.W))
-    if a.count_include_pad:
+    window = op.window
+    if op.count_include_pad:
         # padding counts, what lies beyond it (by ceil_mode) does not
-        (kh, kw), (ph, pw) = a.kernel, a.padding
-        sh, sw = a.stride or a.kernel
-        rows = [min(i * sh + kh, a.H + 2 * ph) - i * sh for i in range(a.OH)]
-        columns = [min(i * sw + kw, a.W + 2 * pw) - i * sw for i in range(a.OW)]
+        (kh, kw), (sh, sw), (top, left, bottom, right) = window.kernel, window.stride, window.padding
+        rows = [min(i * sh + kh, size[0] + top + bottom) - i * sh for i in range(out[-2])]
+        columns = [min(i * sw + kw, size[1] + left + right) - i * sw for i in range(out[-1])]
         count = np.outer(rows, columns)
     else:
-        count = np.sum(taps(a, counted, 0, (1, 1)), axis=0)
-    if a.divisor_override != -(2**31):
-        count = np.full_like(count, a.divisor_override)
-    return np.asarray(count)
+        count = np.sum(_taps(window, np.ones(size), out, 0), axis=0)
+    return np.asarray(count if op.divisor is None else np.full_like(count, op.divisor))
 
 
-@reference(
-    "aten._adaptive_avg_pool2d.default",
-    "aten.adaptive_avg_pool2d.default",
-    "aten::_adaptive_avg_pool2d.out",
-    "aten::adaptive_avg_pool2d.out",
-)
-def _adaptive_avg_pool2d(a: Args) -> Array:
-    y = np.empty((*a.B, a.OH, a.OW), np.float32)
-    for i in range(a.OH):
-        for j in range(a.OW):
-            rows = slice(i * a.H // a.OH, -(-(i + 1) * a.H // a.OH))
-            columns = slice(j * a.W // a.OW, -(-(j + 1) * a.W // a.OW))
-            y[..., i, j] = a.x[..., rows, columns].astype(np.float64).mean(axis=(-2, -1))
+@reference(AdaptiveAvgPool2d)
+def adaptive_avg_pool2d(op: AdaptiveAvgPool2d, arrays: Arrays) -> Array:
+    x, y = arrays[op.x], np.empty(arrays.out.shape, arrays.out.dtype)
+    on_int8 = x.dtype == np.int8
+    source = terms(op, arrays) if on_int8 else x.astype(np.float64)
+    (h, w), (oh, ow) = x.shape[-2:], op.size
+    for i in range(oh):
+        for j in range(ow):
+            part = source[..., i * h // oh : -(-(i + 1) * h // oh), j * w // ow : -(-(j + 1) * w // ow)]
+            if on_int8:
+                y[..., i, j] = mean_of_terms(op, arrays, part.sum((-2, -1)), part.shape[-1] * part.shape[-2])
+            else:
+                y[..., i, j] = part.mean(axis=(-2, -1))
     return y

@@ -2,22 +2,21 @@
 
 import numpy as np
 
-from webq8.backends.reference.core import Array, reference
-from webq8.handlers.registry import Args
+from webq8.backends.reference.core import Array, Arrays, reference
+from webq8.ir.ops.sort import TopK
 
 __all__: list[str] = []
 
 
-def _ordered(a: Args, descending: bool, kept: int | None = None) -> tuple[Array, ...]:
-    x = np.atleast_1d(a.x)
-    # numpy sorts stably upwards, NaN last: downwards is the reverse of the reversed row
-    order = np.flip(np.argsort(np.flip(x, a.dim), a.dim, kind="stable"), a.dim) if descending else None
-    at = np.argsort(x, a.dim, kind="stable") if order is None else x.shape[a.dim] - 1 - order
-    at = np.take(at, range(x.shape[a.dim] if kept is None else kept), a.dim)
-    return np.take_along_axis(x, at, a.dim).reshape(a.O), at.astype(a.out[1].tensor.dtype).reshape(a.O)
-
-
-reference("aten.topk.default", "aten::topk.values")(lambda a: _ordered(a, a.largest, a.k))
-reference("aten.sort.default", "aten::sort.values", "aten.sort.stable", "aten::sort.values_stable")(
-    lambda a: _ordered(a, a.descending)
-)
+@reference(TopK)
+def top_k(op: TopK, arrays: Arrays) -> tuple[Array, ...]:
+    x = np.atleast_1d(arrays[op.x])
+    if op.largest:
+        # numpy sorts stably upwards, NaN last: downwards is the reverse of the reversed row
+        order = np.flip(np.argsort(np.flip(x, op.axis), op.axis, kind="stable"), op.axis)
+        at = x.shape[op.axis] - 1 - order
+    else:
+        at = np.argsort(x, op.axis, kind="stable")
+    at = np.take(at, range(op.k), op.axis)
+    shape = arrays.outs[0].shape
+    return np.take_along_axis(x, at, op.axis).reshape(shape), at.astype(op.dtype).reshape(shape)

@@ -101,7 +101,7 @@ class _Binder:
             raise BadArg(
                 "must be a constant" if arg.const else f"one of {tensor.dtype} must be a constant", Unsupported
             )
-        argument = Argument(value.ref, tensor, name)
+        argument = Argument(value.ref, tensor, name, self.builder.type(value.ref).data)
         self.tensors.append((arg, argument))
         self._unify(name, arg, tensor.shape)
         return argument

@@ -1,15 +1,16 @@
 """Lowers a method of a `.pte` file to a graph of ops, call by call, and finds everything that keeps it from running."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from webq8.budget import Budget
 from webq8.errors import FormatError, Problem, raise_problems
 from webq8.formats.pte.bind import Given, Held, lower_call
-from webq8.formats.pte.model import EValue, ListRef, OperatorCall, PteMethod
+from webq8.formats.pte.model import EValue, ListRef, OperatorCall, PteMethod, PteState
 from webq8.formats.pte.operators import OVERLOADS
 from webq8.formats.pte.schema import got
 from webq8.ir.builder import Builder
-from webq8.ir.graph import Fixed, Graph
+from webq8.ir.graph import Fixed, Graph, State
 from webq8.ir.types import Ref, Tensor
 from webq8.stages import Stage, Steps
 
@@ -45,6 +46,9 @@ class _Lowering:
         for i in method.inputs:
             if isinstance(tensor := method.values[i], Tensor):
                 self.refs.setdefault(i, self.builder.add(tensor.type()))
+        for state in method.states:
+            assert isinstance(tensor := method.values[state.value], Tensor), "the reader has seen that"
+            self.refs.setdefault(state.value, self.builder.add(tensor.type()))
         self.inputs = tuple(self.refs[i] for i in dict.fromkeys(method.inputs) if i in self.refs)
 
     def call(self, call: OperatorCall) -> None:
@@ -91,6 +95,10 @@ class _Lowering:
         ref = self.refs[i]
         return Held(ref, self.builder.type(ref))
 
+    def _state(self, state: PteState) -> State:
+        value = self.refs[state.value]
+        return State(value, self.refs[state.next], replace(self.builder.type(value), data=state.initial))
+
     def graph(self) -> tuple[Graph, list[Problem]]:
         outputs: list[Ref | Fixed] = []
         for i in self.method.outputs:
@@ -104,7 +112,8 @@ class _Lowering:
             else:
                 reason = f"value {i} is a tensor that no call computes"
                 self.flow.append(Problem("outputs", "", reason, FormatError))
-        graph = Graph(tuple(self.builder.tensors), tuple(self.builder.nodes), self.inputs, tuple(outputs))
+        states = tuple(self._state(state) for state in self.method.states if state.next in self.refs)
+        graph = Graph(tuple(self.builder.tensors), tuple(self.builder.nodes), self.inputs, tuple(outputs), states)
         # calls that could not be lowered would only make the flow complain about what they should have computed
         return graph, self.problems or self.flow
 

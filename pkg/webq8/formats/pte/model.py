@@ -11,7 +11,7 @@ from typing import NamedTuple
 from webq8.errors import Problem
 from webq8.ir.types import Tensor
 
-__all__ = ["EValue", "ListRef", "OperatorCall", "PteMethod", "PteProgram"]
+__all__ = ["EValue", "ListRef", "OperatorCall", "PteMethod", "PteProgram", "PteState"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,15 @@ class OperatorCall(NamedTuple):
     where: str
 
 
+class PteState(NamedTuple):
+    """A tensor that keeps its value between runs, and the value that a run leaves in it. `initial`: what it holds before
+    the first run, little-endian; None for zeros."""
+
+    value: int
+    next: int
+    initial: memoryview | None
+
+
 class PteMethod(NamedTuple):
     """`problems` lists what the reader could not carry over; a method that has some cannot run."""
 
@@ -41,6 +50,7 @@ class PteMethod(NamedTuple):
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     problems: tuple[Problem, ...] = ()
+    states: tuple[PteState, ...] = ()
 
 
 class PteProgram(NamedTuple):

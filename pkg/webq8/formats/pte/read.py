@@ -13,7 +13,7 @@ from webq8.dtypes import ITEMSIZE, numel, row_major
 from webq8.errors import FormatError, Problem, shown
 from webq8.formats.flatbuf import Table, root
 from webq8.formats.pte.delegate import read_vkgraph
-from webq8.formats.pte.model import EValue, ListRef, OperatorCall, PteMethod, PteProgram
+from webq8.formats.pte.model import EValue, ListRef, OperatorCall, PteMethod, PteProgram, PteState
 from webq8.formats.pte.tensors import DYNAMIC, FLOAT16, checked_shape
 from webq8.formats.sniff import other_backend, what_it_is
 from webq8.ir.types import Tensor
@@ -156,6 +156,8 @@ class _MethodReader:
         self.orders: dict[int, tuple[int, ...]] = {}  # tensor -> its dimensions of more than 1, the outermost first
         self.holder: dict[tuple[int, int], int] = {}  # memory id and offset -> the tensor written there last
         self.written: set[int] = set()
+        self.initial: dict[int, memoryview] = {}  # tensor that may change -> what it holds at first
+        self.states: dict[int, int] = {}  # tensor that keeps its value between runs -> what a run leaves in it
 
     @cached_property
     def _operators(self) -> list[str]:
@@ -185,8 +187,12 @@ class _MethodReader:
         outputs = tuple(self._id(i, "outputs") for i in self.plan.vector(4, "i"))
         for i in outputs:
             self._read(i, "outputs")
+        for i, data in self.initial.items():
+            if i not in self.states and isinstance(tensor := self.values[i], Tensor):
+                self.values[i] = replace(tensor, data=data)
+        states = tuple(PteState(i, new, self.initial.get(i)) for i, new in self.states.items())
         problems = tuple(self.problems)
-        return PteMethod(self.name, tuple(self.values), tuple(self.calls), inputs, outputs, problems)
+        return PteMethod(self.name, tuple(self.values), tuple(self.calls), inputs, outputs, problems, states)
 
     def _is_known(self, i: int) -> bool:
         """Whether an input is a number or text: it stands in the file as it was exported, and nothing else can be
@@ -215,7 +221,7 @@ class _MethodReader:
                 place = inner.table(6, node)
                 if place is not None:
                     self.memory[i] = place.integer(0, "I"), place.integer(1, "I") | place.integer(2, "I") << 32
-                tensor = self._tensor(inner, node)
+                tensor = self._tensor(inner, node, i)
                 if tensor is not None:
                     self.orders[i] = tuple(d for d in inner.vector(3, "B") if tensor.shape[d] != 1)
                 return tensor
@@ -244,7 +250,7 @@ class _MethodReader:
             self.problems.append(DYNAMIC)
         return ints
 
-    def _tensor(self, table: Table, node: str) -> Tensor | None:
+    def _tensor(self, table: Table, node: str, i: int) -> Tensor | None:
         code = table.integer(0, "b")
         if code not in _DTYPES:
             self.problems.append(Problem(node, "", f"data type {code} is not supported"))
@@ -260,11 +266,12 @@ class _MethodReader:
         constant = table.integer(5, "I")
         if not constant:
             return Tensor(shape, _DTYPES[code])
-        if table.table(6, node) is not None:
-            self.problems.append(Problem(node, "", "a tensor with an initial state that changes is not supported"))
-            return Tensor(shape, _DTYPES[code])
         data = self.file.constant(constant, numel(shape) * ITEMSIZE[_DTYPES[code]], node)
-        return Tensor(shape, _DTYPES[code], row_major(data, shape, order, _DTYPES[code]))
+        data = row_major(data, shape, order, _DTYPES[code])
+        if table.table(6, node) is not None:  # a place in memory: it is there to be written
+            self.initial[i] = data
+            return Tensor(shape, _DTYPES[code])
+        return Tensor(shape, _DTYPES[code], data)
 
     def _instruction(self, table: Table, node: str) -> Steps[None]:
         yield
@@ -291,7 +298,11 @@ class _MethodReader:
             raise FormatError(
                 f"{self.what}: {node}: operator {index} does not exist (there are {len(self._operators)})"
             )
-        args = tuple(self._id(i, node) for i in table.vector(1, "i"))
+        given = table.vector(1, "i")
+        args = tuple(self._id(i, node) for i in given)
+        if self._operators[index] == "aten::copy_" and len(args) == 4:
+            self._mutate(given[0], args, node)
+            return
         # the outputs come again as the returned value: one as itself, several as a list
         returned = self.values[args[-1]] if args else None
         if len(args) > 1 and args[-1] == args[-2]:
@@ -306,6 +317,22 @@ class _MethodReader:
         self.calls.append(OperatorCall(self._operators[index], args, node))
         for i in args[-1:]:
             self._write(i)
+
+    def _mutate(self, target: int, args: tuple[int, ...], node: str) -> None:
+        """A copy in place. From here on the file means the copy by the target; one that nothing has written before keeps
+        it for the next run."""
+        old, source, non_blocking, _ = args
+        for i in (old, source):
+            self._read(i, node)
+        if not isinstance(tensor := self.values[old], Tensor):
+            raise FormatError(f"{self.what}: {node}: {shown(tensor)} is no tensor to copy into")
+        new = len(self.values)
+        self.values.append(replace(tensor, data=None))
+        self.calls.append(OperatorCall("aten::copy.out", (old, source, non_blocking, new), node))
+        self._write(new)
+        if (old not in self.written and tensor.data is None) or target in self.states:
+            self.states[target] = new
+        self.moved[target] = new
 
     def _unmoved(self, i: int) -> int:
         """An argument, with what has been moved in a list looked up."""

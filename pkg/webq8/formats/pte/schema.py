@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 from webq8.errors import Unsupported, shown
 from webq8.formats.pte.model import EValue, ListRef
@@ -84,17 +84,18 @@ class _Scale(Scalar):
 
 @dataclass(frozen=True)
 class Int(Scalar):
-    """An integer, within bounds; `absent` stands for a null in the file."""
+    """An integer, within bounds; `absent` stands for a null in the file, which is None where `optional`."""
 
     low: int = -(2**31)
     high: int = 2**31 - 1
     absent: int | None = None
+    optional: bool = False
 
     def text(self) -> str:
         return f"{self.low}…{self.high}" if self.high < 2**31 - 1 else super().text()
 
-    def convert(self, value: EValue) -> int:
-        if value is None and self.absent is not None:
+    def convert(self, value: EValue) -> int | None:
+        if value is None and (self.optional or self.absent is not None):
             return self.absent
         # the exporter keeps equal constants once: 0, 0.0 and False may stand for each other
         if not isinstance(value, int | float) or value != value // 1:
@@ -282,13 +283,16 @@ Arg = TensorArg | TensorList | Scalar
 Lowered = Ref | tuple[Ref, ...]
 
 
+@final
 @dataclass(frozen=True)
 class Argument:
-    """A tensor that a call is given, as the function that lowers the call gets it. `name` stands in messages."""
+    """A tensor that a call is given, as the function that lowers the call gets it. `name` stands in messages; `values`
+    are its bytes where they are known already, be it a constant or not: what is wrong with them can be told."""
 
     ref: Ref
     tensor: Tensor
     name: str
+    values: memoryview | None
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -82,6 +82,11 @@ class Op:
 
         return self.replace(**{name: renamed(self.__dict__[name]) for name in self.REFS})
 
+    def bounded(self, low: int, high: int) -> Self:
+        """The op with its int8 results within these bounds as well; for those that have `bounds`."""
+        bottom, top = self.__dict__["bounds"]
+        return self.replace(bounds=(min(max(bottom, low), high), min(max(top, low), high)))
+
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         """The types of the results; raises BadArg where the op cannot be of these tensors.
 

@@ -13,6 +13,7 @@ from webq8.ir.types import BadArg, MaybeRef, PerTensor, Ref, Tensor, f32
 __all__ = [
     "DTYPES",
     "NUMBERS",
+    "ON_INT8",
     "Binary",
     "BinaryFunction",
     "Clamp",
@@ -51,6 +52,7 @@ LogicalFunction = Literal["and", "or"]
 
 _OF_INTEGERS = {"abs": NUMBERS, "neg": NUMBERS, "sign": _FOUR_BYTES}  # the other functions of one element are of floats
 _EXACT = ("add", "mul", "maximum", "minimum")  # of integers on every device
+ON_INT8 = _EXACT  # functions that have kernels for quantized int8
 
 
 # what integers are bounded by, where numbers that stand beside tensors are floats: those hold every integer up to 2⁵³
@@ -163,8 +165,8 @@ class Binary(Op):
     quotients rounded to zero ("div_trunc") or down ("div_floor"), rests of the same divisions ("fmod", "remainder"),
     a ^ b, and "atan2", the angle of the point (b, a).
 
-    Numbers are float32 or integers; integers wrap around, quotients of theirs are float32. The sum of two int8 tensors
-    with one scale each is an int8 tensor of that kind, kept within `bounds` once it is quantized.
+    Numbers are float32 or integers; integers wrap around, quotients of theirs are float32. Sums, products and extremes of
+    int8 with one scale, and such or float32, are int8 of that kind, kept within `bounds` once they are quantized.
     """
 
     FUSES_BOUNDS = True
@@ -177,7 +179,9 @@ class Binary(Op):
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         a, b = types[self.a], types[self.b]
         shape = broadcast(a.shape, b.shape)
-        if self.function == "add" and isinstance(a.quantization, PerTensor) and isinstance(b.quantization, PerTensor):
+        if self.function in ON_INT8 and isinstance(a.quantization, PerTensor):
+            if b.dtype != "float32" and not isinstance(b.quantization, PerTensor):
+                raise BadArg(f"quantized int8 and {b.dtype} {list(b.shape)} do not go together", Unsupported)
             if not math.isfinite(f32(self.alpha)):
                 raise BadArg(f"alpha: {self.alpha} is not a finite float32 number")
             return (Tensor(shape, "float32"),)

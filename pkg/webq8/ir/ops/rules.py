@@ -3,7 +3,7 @@
 from webq8.errors import LimitError, Unsupported
 from webq8.ir.types import BadArg, Shape
 
-__all__ = ["MAX_RANK", "MAX_TERMS", "axis", "broadcast", "check_rank", "check_terms"]
+__all__ = ["MAX_RANK", "MAX_TERMS", "axis", "broadcast", "check_broadcast", "check_rank", "check_terms"]
 
 # 255·128·K, the largest sum of K products (x − zero point)·w, must fit int32
 MAX_TERMS = (2**31 - 1) // (255 * 128)
@@ -42,3 +42,10 @@ def broadcast(*shapes: Shape) -> Shape:
             raise BadArg(f"the shapes {' and '.join(str(list(s)) for s in shapes)} do not broadcast")
         out += known
     return tuple(out)
+
+
+def check_broadcast(shape: Shape, target: Shape) -> None:
+    """Raises BadArg where a tensor of a shape does not broadcast to another one."""
+    sizes = zip(reversed(shape), reversed(target), strict=False)
+    if len(shape) > len(target) or any(size not in (1, to) for size, to in sizes):
+        raise BadArg(f"{list(shape)} does not broadcast to {list(target)}")

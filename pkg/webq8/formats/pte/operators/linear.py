@@ -121,5 +121,5 @@ def linear_qcs4w(g: Builder, x: Argument, weight: Argument, weight_scales: Argum
     unpacked, packed = bytearray(2 * len(weight.data)), bytes(weight.data)
     unpacked[::2], unpacked[1::2] = (packed.translate(table) for table in _NIBBLES)
     scales = PerChannel(bytes(weight_scales.data[: 4 * n]), axis=0)
-    weights = g.quantized(g.constant(unpacked, (n, 2 * half), "int8"), scales)
+    weights = g.quantized(g.constant(memoryview(unpacked), (n, 2 * half), "int8"), scales)
     return g.emit(Linear(x.ref, weights, None))

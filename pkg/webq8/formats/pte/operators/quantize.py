@@ -143,9 +143,9 @@ _ZERO_TENSOR = TensorArg(("int64", "int32"), "*Z")
 
 
 def _check_zero_points(zero_points: Argument | None, dtype: str) -> None:
-    if zero_points is not None and zero_points.data is not None:
+    if zero_points is not None and zero_points.values is not None:
         lowest, highest = RANGES[dtype]
-        for i, value in enumerate(cast(zero_points.data, zero_points.dtype)):
+        for i, value in enumerate(cast(zero_points.values, zero_points.dtype)):
             if not lowest <= value <= highest:
                 raise BadArg(f"{zero_points.name}: element {i} is {value}, outside of {dtype}: {lowest}…{highest}")
 
@@ -156,8 +156,8 @@ def _single(scale: Argument, zero_point: Argument, dtype: str) -> PerTensor | Dy
         if numel(number.shape) != 1:
             shape = list(number.shape)
             raise BadArg(f"{number.name}: one element is expected, {shape} has {numel(number.shape)}")
-    if scale.data is not None:
-        check_scale(cast(scale.data, scale.dtype)[0], "scale: ")
+    if scale.values is not None:
+        check_scale(cast(scale.values, scale.dtype)[0], "scale: ")
     _check_zero_points(zero_point, dtype)
     if scale.data is None or zero_point.data is None:
         return Dynamic(scale.ref, zero_point.ref)

@@ -1,0 +1,149 @@
+"""Reductions over any axes; running sums and softmax along one."""
+
+import math
+from collections.abc import Iterator
+
+from webq8.dtypes import ITEMSIZE, cdiv, numel
+from webq8.ir.ops.reduce import (
+    Any,
+    ArgExtremum,
+    CumulativeSum,
+    Extremum,
+    Mean,
+    Product,
+    Softmax,
+    Sum,
+    Variance,
+)
+from webq8.ir.plan import Dispatch, Param
+from webq8.ir.types import Shape, f32
+from webq8.kernels.average import Means, mean_int8
+from webq8.kernels.lanes import lanes_for, shared_threads
+from webq8.kernels.registry import Call, Operand, kernel
+
+__all__ = ["mean_float"]
+
+Runs = list[tuple[int, int]]  # sizes and strides, innermost first
+_MOST_RUNS = 4  # of a kind in eight axes
+
+
+def _runs(shape: Shape, axes: tuple[int, ...]) -> tuple[Runs, Runs]:
+    """Kept and reduced axes, neighbours of one kind merged."""
+    runs: tuple[Runs, Runs] = ([], [])
+    stride, before = 1, None
+    for i in reversed(range(len(shape))):
+        reduced = i in axes
+        if shape[i] != 1:
+            if reduced == before:
+                size, inner = runs[reduced].pop()
+                runs[reduced].append((size * shape[i], inner))
+            else:
+                runs[reduced].append((shape[i], stride))
+            before = reduced
+        stride *= shape[i]
+    return runs
+
+
+def _geometry(x: Shape, axes: tuple[int, ...]) -> tuple[dict[str, Param], int, int]:
+    """Params of the reducing kernels; how many threads share an output, and how many there are of them in all."""
+    kept, reduced = _runs(x, axes)
+    outputs, count = (math.prod(size for size, _ in run) for run in (kept, reduced))
+    lanes = lanes_for(count, outputs, not reduced or reduced[0][1] == 1)
+    params: dict[str, Param] = {"outputs": outputs, "count": count}
+    for name, run in (("kept", kept), ("reduced", reduced)):
+        padded = run + [(1, 0)] * (_MOST_RUNS - len(run))
+        params |= {name + "_sizes": tuple(s for s, _ in padded), name + "_strides": tuple(s for _, s in padded)}
+    return params, lanes, shared_threads(outputs, lanes)
+
+
+def _reduce_sum(x: Operand, y: Operand, axes: tuple[int, ...], divisor: float, product: bool = False) -> Dispatch:
+    params, lanes, threads = _geometry(x.shape, axes)
+    constants = {"lanes": lanes, "product": product}
+    return Dispatch("reduce_sum", {"x": x.id, "y": y.id}, params | {"divisor": divisor}, threads, constants)
+
+
+def mean_float(x: Operand, y: Operand, axes: tuple[int, ...]) -> Dispatch:
+    """The mean of float32 over axes."""
+    return _reduce_sum(x, y, axes, numel(tuple(x.shape[i] for i in axes)) or math.nan)
+
+
+@kernel(Mean)
+def mean(op: Mean, call: Call) -> Iterator[Dispatch]:
+    """By the type of x: int8 or float32."""
+    x, y = call[op.x], call.out
+    yield mean_int8(Means(x, y, op.table, op.bounds), op.axes) if x.dtype == "int8" else mean_float(x, y, op.axes)
+
+
+@kernel(Sum)
+def sum_(op: Sum, call: Call) -> Iterator[Dispatch]:
+    yield _reduce_sum(call[op.x], call.out, op.axes, 1.0)
+
+
+@kernel(Product)
+def product(op: Product, call: Call) -> Iterator[Dispatch]:
+    yield _reduce_sum(call[op.x], call.out, op.axes, 1.0, product=True)
+
+
+@kernel(Variance)
+def variance(op: Variance, call: Call) -> Iterator[Dispatch]:
+    x = call[op.x]
+    params, lanes, threads = _geometry(x.shape, op.axes)
+    divisor = f32(max(op.terms(x.shape) - op.correction, 0))
+    bind = {"x": x.id, "y": call.out.id}
+    yield Dispatch("variance", bind, params | {"divisor": divisor}, threads, {"lanes": lanes})
+
+
+def _reduce_extremum(op: Extremum | ArgExtremum, call: Call, index: bool) -> Dispatch:
+    x, y = call[op.x], call.out
+    params, lanes, threads = _geometry(x.shape, op.axes)
+    constants = {
+        "lanes": lanes,
+        "integer": x.dtype == "int32",
+        "smallest": not op.largest,
+        "index": index,
+        "wide": y.dtype == "int64",
+    }
+    return Dispatch("reduce_extremum", {"x": x.id, "y": y.id}, params, threads, constants)
+
+
+@kernel(Extremum)
+def extremum(op: Extremum, call: Call) -> Iterator[Dispatch]:
+    yield _reduce_extremum(op, call, index=False)
+
+
+@kernel(ArgExtremum)
+def arg_extremum(op: ArgExtremum, call: Call) -> Iterator[Dispatch]:
+    yield _reduce_extremum(op, call, index=True)
+
+
+@kernel(Any, layout="plain")
+def any_(op: Any, call: Call) -> Iterator[Dispatch]:
+    """A thread, or those that share it, has a word of four results."""
+    x, y = call[op.x], call.out
+    params, lanes, _ = _geometry(x.shape, op.axes)
+    threads = shared_threads(cdiv(numel(y.shape), 4), lanes)
+    constants = {"lanes": lanes, "item": ITEMSIZE[x.dtype], "floats": x.dtype == "float32"}
+    yield Dispatch("reduce_any", {"x": x.id, "y": y.id}, params, threads, constants)
+
+
+def _along(op: CumulativeSum | Softmax, call: Call, kernel_name: str, **constants: bool | str) -> Dispatch:
+    """A kernel whose threads share the rows along an axis."""
+    x = call[op.x]
+    count, inner = (x.shape[op.axis], numel(x.shape[op.axis + 1 :])) if x.shape else (1, 1)
+    rows = numel(x.shape[: op.axis]) * inner if count else 0
+    lanes = lanes_for(count, rows, inner == 1)
+    params = {"rows": rows, "count": count, "inner": inner}
+    threads = shared_threads(rows, lanes)
+    return Dispatch(kernel_name, {"x": x.id, "y": call.out.id}, params, threads, {"lanes": lanes, **constants})
+
+
+@kernel(CumulativeSum, layout="plain")
+def cumulative_sum(op: CumulativeSum, call: Call) -> Iterator[Dispatch]:
+    result = call.out.dtype
+    dtype = call[op.x].dtype.upper()
+    yield _along(op, call, "cumsum", dtype=dtype, floats=result == "float32", wide=result == "int64")
+
+
+@kernel(Softmax)
+def softmax(op: Softmax, call: Call) -> Iterator[Dispatch]:
+    yield _along(op, call, "softmax", log_of=op.log)

@@ -1,0 +1,162 @@
+"""From a file to a program that is ready to run: read, lower, rewrite, plan, upload."""
+
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Literal, TypeVar
+
+from webq8.backends.base import Backend
+from webq8.backends.find import DEVICES, DeviceName, find_backend
+from webq8.budget import Budget
+from webq8.errors import InputError, LimitError, Webq8Error
+from webq8.formats import read_file
+from webq8.ir.graph import Graph
+from webq8.runtime.compile import check_memory, check_some, lower_file, plan_methods, rewrite
+from webq8.runtime.program import Program
+from webq8.runtime.source import OnBytes, Source, read
+from webq8.runtime.specs import MethodSpec, graph_spec, spec_of
+from webq8.stages import Steps, drive, finish
+
+__all__ = ["Progress", "compile_graphs", "load"]
+
+T = TypeVar("T")
+Progress = Callable[[float, str], None]
+_READ = 0.5  # the part of the progress that reading the file takes; the rest is shaders
+
+
+async def load(
+    source: Source,
+    *,
+    device: Literal["webgpu", "native", "cpu"] = "webgpu",
+    on_progress: Progress | None = None,
+    optimizations: Collection[str] | None = None,
+) -> Program:
+    """Loads a `.pte` file that ExecuTorch exported for its Vulkan/WebGPU delegate.
+
+    Args:
+        source: a URL, a path, the file's bytes (anything with a buffer), or an open binary file; in a page also a typed
+            array, ArrayBuffer, Blob, File or Response of JavaScript.
+        device: "webgpu" runs in the page on the GPU; "native" runs on the desktop on the GPU (`webq8[native]`); "cpu"
+            runs the numpy reference, anywhere.
+        on_progress: called with a fraction (rising, ending at 1) and a few words on what goes on.
+        optimizations: the names of `webq8.passes.OPTIMIZATIONS` to apply; all of them by default. None changes a byte.
+
+    Raises FormatError for a damaged file, Unsupported listing everything webq8 cannot run, LimitError where it does not
+    fit the device, NoAdapter where there is no GPU.
+    """
+    if device not in DEVICES:
+        raise InputError(f"device: {device!r} is not one of {', '.join(map(repr, DEVICES))}")
+    backend = find_backend(device)
+    report = _Monotonic(on_progress)
+    clock = _Clock()
+    if backend:
+        await backend.request_ahead()
+    data, name = await read(source, _on_bytes(report))
+    clock.lap("read")
+    pace = _pace(backend)
+    file = await pace(read_file.steps(data, name))
+    clock.lap("parse")
+    budget, refused = Budget(file.size, name), dict[str, Webq8Error]()
+    graphs = await pace(lower_file.steps(file, name, budget, refused))
+    clock.lap("lower")
+    specs = {n: spec_of(method.inputs(), method.outputs()) for n, method in file.methods.items()}
+    return await compile_graphs(graphs, name, device, report, clock, optimizations, specs, refused, budget)
+
+
+async def compile_graphs(
+    graphs: dict[str, Graph],
+    name: str,
+    device: DeviceName = "webgpu",
+    report: "_Monotonic | None" = None,
+    clock: "_Clock | None" = None,
+    optimizations: Collection[str] | None = None,
+    specs: Mapping[str, MethodSpec] | None = None,
+    refused: dict[str, Webq8Error] | None = None,
+    budget: Budget | None = None,
+) -> Program:
+    """Rewrites, plans and uploads the graphs of a program's methods, by name, as `passes.required` has given them.
+
+    `specs` and `refused` are of all methods that the program's file has.
+    """
+    backend = find_backend(device)
+    report, clock, pace = report or _Monotonic(None), clock or _Clock(), _pace(backend)
+    refused, budget = {} if refused is None else refused, budget or Budget(None, name)
+    specs = specs or {n: graph_spec(graph) for n, graph in graphs.items()}
+    if backend is None:
+        for n, graph in [*graphs.items()]:
+            try:
+                check_memory(graph, name)
+            except LimitError as e:
+                refused[n] = e
+                del graphs[n]
+    check_some(name, graphs, refused)
+    computing = {n: g for n, g in graphs.items() if g.results}
+    if backend is None:
+        from webq8.backends.reference.program import ReferenceProgram
+
+        report(1.0, "ready")
+        return Program(name, specs, refused, {}, ReferenceProgram(name, computing), device, _run_here, clock.laps)
+    rewritten = {n: await pace(rewrite.steps(graph, optimizations, budget)) for n, graph in computing.items()}
+    clock.lap("rewrite")
+    owner = await backend.device()
+    clock.lap("device")
+    planned = await pace(plan_methods.steps(rewritten, owner.target, name, budget, refused))
+    check_some(name, graphs.keys() - refused.keys(), refused)
+    clock.lap("plan")
+
+    def on_shader(done: int, total: int) -> None:
+        report(_READ + (1 - _READ) * done / (total + 1), f"shader {done} of {total}")
+
+    loaded = await owner.load(planned, on_shader)
+    program = Program(name, specs, refused, planned.plans, loaded, device, backend.block, clock.laps)
+    clock.lap("compile")
+    try:
+        report(1.0, "ready")
+    except BaseException:
+        program.close()
+        raise
+    return program
+
+
+def _pace(backend: Backend | None) -> Callable[[Steps[T]], Awaitable[T]]:
+    """How a stage of loading is done: on the way to a GPU as its backend needs it, elsewhere at once."""
+    return backend.pace if backend else _at_once
+
+
+def _run_here(begin: Callable[[], Awaitable[T]]) -> T:
+    return drive(begin())
+
+
+async def _at_once(steps: Steps[T]) -> T:
+    return finish(steps)
+
+
+def _on_bytes(report: "_Monotonic") -> OnBytes:
+    """Reports a download. Without a known total, it creeps towards the end."""
+
+    def on_bytes(done: int, total: int) -> None:
+        # servers that compress announce less than what comes
+        report(_READ * min(1, done / total if total else done / (done + 2**20)), f"{done:,} bytes")
+
+    return on_bytes
+
+
+class _Monotonic:
+    """Passes on progress that never falls."""
+
+    def __init__(self, callback: Progress | None) -> None:
+        self.callback, self.reached = callback, 0.0
+
+    def __call__(self, fraction: float, message: str) -> None:
+        self.reached = max(self.reached, min(fraction, 1.0))
+        if self.callback:
+            self.callback(self.reached, message)
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self.last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name], self.last = round((now - self.last) * 1e3, 3), now

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from webq8.budget import Budget
+from webq8.errors import FormatError, Unsupported
 from webq8.ir.graph import Node
 from webq8.ir.ops.core import Op
 from webq8.ir.ops.move import Bitcast
@@ -83,6 +84,6 @@ class Builder:
         for declared, ref in zip(self.declared, refs, strict=False):
             made = self.tensors[ref]
             if (declared.shape, declared.dtype) != (made.shape, made.dtype):
-                raise BadArg(
-                    f"out: expected {made.dtype} {list(made.shape)}, got {declared.dtype} {list(declared.shape)}"
-                )
+                kind = Unsupported if declared.dtype != made.dtype else FormatError
+                made_text, text = (f"{t.dtype} {list(t.shape)}" for t in (made, declared))
+                raise BadArg(f"out: expected {made_text}, got {text}", kind)

@@ -4,6 +4,7 @@ constants, workgroup size).
 The WGSL is the only description of a kernel's interface; whoever fills it does so by name.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -189,7 +190,7 @@ def _check_ranges(fields: Fields, values: Values) -> None:
             continue
         low, high = _RANGES[field.code]
         for number in value if field.vectors else (value,):
-            if not low <= number <= high and number == number:  # NaN has its place
+            if not low <= number <= high and math.isfinite(number):  # floats hold the others
                 raise LimitError(f"{name.replace('_', ' ')} = {number} does not fit {low}…{high}")
 
 

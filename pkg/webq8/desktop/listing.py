@@ -35,9 +35,10 @@ def markdown() -> str:
     lines = [
         "# Ops",
         "",
-        "Made by `webq8 ops --markdown` from the declarations; a test compares. A letter is the same size everywhere in",
-        "a row, `*B` any number of leading sizes, `K+` at least K, `...` any shape. Sizes need no alignment; int32 sums",
-        "have at most 65,793 terms. What a row does not allow is refused when a file is loaded, with node and value.",
+        "Made by `webq8 ops --markdown` from the declarations; a test compares. A letter is the same size everywhere",
+        "in a row, `*B` any number of leading sizes, `K+` at least K, `...` any shape. Sizes need no alignment; int32",
+        "sums have at most 65,793 terms. What a row does not allow is refused when a file is loaded, with node and",
+        "value.",
         "",
         "| op | tensors | result | other arguments |",
         "|---|---|---|---|",

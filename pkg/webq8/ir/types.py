@@ -48,8 +48,8 @@ class PerTensor:
 
 @dataclass(frozen=True)
 class PerChannel:
-    """As PerTensor, with numbers for each index along `axis`: float32 scales, and int32 zero points (zeros, where empty),
-    little-endian."""
+    """As PerTensor, with numbers for each index along `axis`: float32 scales, and int32 zero points (zeros, where there
+    are none), little-endian."""
 
     scales: bytes = field(repr=False)
     axis: int

@@ -16,7 +16,7 @@ from webq8.target import Target
 
 __all__ = ["KERNELS", "Call", "Kernel", "Operand", "kernel"]
 
-O = TypeVar("O", bound=Op)
+AnyOp = TypeVar("AnyOp", bound=Op)
 Dispatches = Iterator[Dispatch | Alias]
 
 
@@ -84,7 +84,7 @@ class Call:
 
 
 # what decides on the layout of an op's int8 operands and results: the op, and the types of what it reads and makes
-LayoutRule = Callable[[O, Sequence[Tensor], Sequence[Tensor]], LayoutName | None]
+LayoutRule = Callable[[AnyOp, Sequence[Tensor], Sequence[Tensor]], LayoutName | None]
 
 
 class Kernel(NamedTuple):
@@ -96,12 +96,12 @@ KERNELS: dict[type[Op], Kernel] = {}
 
 
 def kernel(
-    kind: type[O], *, layout: LayoutName | LayoutRule[O] | None = None
-) -> Callable[[Callable[[O, Call], Dispatches]], Callable[[O, Call], Dispatches]]:
-    """Registers what makes dispatches of ops of a kind, and the layout in which it takes and gives int8 tensors: one for
-    all of them, or any where there is None."""
+    kind: type[AnyOp], *, layout: LayoutName | LayoutRule[AnyOp] | None = None
+) -> Callable[[Callable[[AnyOp, Call], Dispatches]], Callable[[AnyOp, Call], Dispatches]]:
+    """Registers what makes dispatches of ops of a kind, and the layout in which it takes and gives int8 tensors: one
+    for all of them, or any where there is None."""
 
-    def register(function: Callable[[O, Call], Dispatches]) -> Callable[[O, Call], Dispatches]:
+    def register(function: Callable[[AnyOp, Call], Dispatches]) -> Callable[[AnyOp, Call], Dispatches]:
         rule = layout if callable(layout) else lambda *_: layout
         KERNELS[kind] = Kernel(function, rule)
         return function

@@ -47,7 +47,8 @@ class _Lowering:
             if isinstance(tensor := method.values[i], Tensor):
                 self.refs.setdefault(i, self.builder.add(tensor.type()))
         for state in method.states:
-            assert isinstance(tensor := method.values[state.value], Tensor), "the reader has seen that"
+            tensor = method.values[state.value]
+            assert isinstance(tensor, Tensor), "the reader has seen that"
             self.refs.setdefault(state.value, self.builder.add(tensor.type()))
         self.inputs = tuple(self.refs[i] for i in dict.fromkeys(method.inputs) if i in self.refs)
 

@@ -165,8 +165,8 @@ class Binary(Op):
     quotients rounded to zero ("div_trunc") or down ("div_floor"), rests of the same divisions ("fmod", "remainder"),
     a ^ b, and "atan2", the angle of the point (b, a).
 
-    Numbers are float32 or integers; integers wrap around, quotients of theirs are float32. Sums, products and extremes of
-    int8 with one scale, and such or float32, are int8 of that kind, kept within `bounds` once they are quantized.
+    Numbers are float32 or integers; integers wrap around, quotients of theirs are float32. Sums, products and extremes
+    of int8 with one scale, and such or float32, are int8 of that kind, kept within `bounds` once they are quantized.
     """
 
     FUSES_BOUNDS = True

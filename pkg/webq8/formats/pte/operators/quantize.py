@@ -44,7 +44,7 @@ class _Dtype(Scalar):
 class _Bound(Int):
     """An integer; null for what the dtype can hold."""
 
-    def convert(self, value: EValue) -> int | None:  # type: ignore[override]
+    def convert(self, value: EValue) -> int | None:
         return None if value is None else super().convert(value)
 
 

@@ -1,4 +1,4 @@
-"""What all int8 ops with an accumulator share: scales, bias, activation and requantization of their results."""
+"""What ends every sum of int8 products: scales, bias, activation and requantization."""
 
 import struct
 from array import array
@@ -17,8 +17,8 @@ _LOWEST = -struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 
 
 class Products(NamedTuple):
-    """What a sum of products is made of, whatever gathers them: y = requantize(Σ x · weight), with a scale and a bias a
-    channel, an activation, and bounds of the int8 results."""
+    """The tensors and options of an int8 linear layer or convolution: y = requantize(Σ x · weight), with a scale and a
+    bias for each channel, an activation, and bounds of the int8 results."""
 
     x: Operand
     weight: Operand
@@ -29,7 +29,7 @@ class Products(NamedTuple):
     target: Target
 
     def epilogue(self) -> dict[str, Param]:
-        """Params of `requantize` in wgsl/prelude.wgsl. No activation is a maximum with the lowest float32."""
+        """The struct Epilogue of wgsl/parts/epilogue.wgsl. Without an activation it clamps at the lowest float32."""
         return {
             "x_zero_point": self.x.zero_point,
             "x_scale": f32(self.x.scale),
@@ -41,13 +41,14 @@ class Products(NamedTuple):
         }
 
     def channel(self, channels: int, padded: int = 0) -> Const:
+        """What kernels bind as `channel`: scales and biases."""
         return per_channel(self.weight, self.bias, channels, padded)
 
 
 def per_channel(weight: Operand, bias: Operand | None, channels: int, padded: int = 0) -> Const:
-    """Four scales, then the same channels' four biases (zero without), for each word of four channels.
+    """For each word of four channels their scales, then their biases, which are zero without `bias`.
 
-    `padded`: channels to make room for.
+    `padded`: for how many channels there is room, if more than `channels`.
     """
     assert isinstance(weight.quantization, PerChannel), "kernels are chosen by quantization"
     padded = max(padded, round_up(channels, 4))

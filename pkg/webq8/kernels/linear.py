@@ -47,7 +47,7 @@ def matrix_product(p: Products, rows: int, k: int, n: int, k_bytes: int) -> Iter
         "channel": p.channel(n),
         "y": p.y.id,
     }
-    params: dict[str, Param] = {"n_words": n_padded // 4, "k_steps": k_bytes // 16, **p.epilogue()}
+    params: dict[str, Param] = {"n_words": n_padded // 4, "k_steps": k_bytes // 16, "epilogue": p.epilogue()}
     if by == "linear_gemv":
         lanes = min(_GEMV_THREADS, 1 << max(0, (cdiv(k_bytes, 16) - 1).bit_length() - 2))
         threads = cdiv(n_padded // 4, _GEMV_THREADS // lanes) * _GEMV_THREADS

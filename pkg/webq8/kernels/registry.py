@@ -16,7 +16,7 @@ from webq8.target import Target
 
 __all__ = ["KERNELS", "Call", "Kernel", "Operand", "kernel"]
 
-O = TypeVar("O", bound=Op)
+AnyOp = TypeVar("AnyOp", bound=Op)
 Dispatches = Iterator[Dispatch | Alias]
 
 
@@ -43,15 +43,16 @@ class Operand:
     @property
     def scale(self) -> float:
         """Of a tensor with one scale."""
-        return self._per_tensor.scale
+        return self.per_tensor.scale
 
     @property
     def zero_point(self) -> int:
         """Of a tensor with one zero point."""
-        return self._per_tensor.zero_point
+        return self.per_tensor.zero_point
 
     @property
-    def _per_tensor(self) -> PerTensor:
+    def per_tensor(self) -> PerTensor:
+        """The quantization of a tensor with one scale."""
         assert isinstance(self.tensor.quantization, PerTensor), "kernels are chosen by quantization"
         return self.tensor.quantization
 
@@ -84,7 +85,7 @@ class Call:
 
 
 # what decides on the layout of an op's int8 operands and results: the op, and the types of what it reads and makes
-LayoutRule = Callable[[O, Sequence[Tensor], Sequence[Tensor]], LayoutName | None]
+LayoutRule = Callable[[AnyOp, Sequence[Tensor], Sequence[Tensor]], LayoutName | None]
 
 
 class Kernel(NamedTuple):
@@ -96,12 +97,12 @@ KERNELS: dict[type[Op], Kernel] = {}
 
 
 def kernel(
-    kind: type[O], *, layout: LayoutName | LayoutRule[O] | None = None
-) -> Callable[[Callable[[O, Call], Dispatches]], Callable[[O, Call], Dispatches]]:
-    """Registers what makes dispatches of ops of a kind, and the layout in which it takes and gives int8 tensors: one for
-    all of them, or any where there is None."""
+    kind: type[AnyOp], *, layout: LayoutName | LayoutRule[AnyOp] | None = None
+) -> Callable[[Callable[[AnyOp, Call], Dispatches]], Callable[[AnyOp, Call], Dispatches]]:
+    """Registers the function that makes the dispatches of a kind of op, and the layout in which these read and write
+    int8 tensors: always the same, one by a rule, or any where there is None."""
 
-    def register(function: Callable[[O, Call], Dispatches]) -> Callable[[O, Call], Dispatches]:
+    def register(function: Callable[[AnyOp, Call], Dispatches]) -> Callable[[AnyOp, Call], Dispatches]:
         rule = layout if callable(layout) else lambda *_: layout
         KERNELS[kind] = Kernel(function, rule)
         return function

@@ -73,7 +73,7 @@ def gemm(
             "rows_height": x_rows.size[0],
             "rows_width": x_rows.size[1],
             "maps": x_rows.maps,
-            "window": {**x_rows.window, "kernel_height": 1},
+            "window": x_rows.window,
             "epilogue": p.epilogue(),
         },
         threads=tiles * phases * _THREADS,

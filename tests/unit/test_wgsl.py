@@ -238,5 +238,5 @@ def test_every_part_is_used() -> None:
 def test_every_kernel_is_used() -> None:
     """Names in the text of those that launch kernels: one that nothing launches is dead."""
     files = [*Path(wgsl.__file__).parent.glob("*.py"), Path(ceilings.__file__)]
-    text = "".join(file.read_text("utf-8") for file in files)
+    text = re.sub(r"__all__.*?\]", "", "".join(file.read_text("utf-8") for file in files), flags=re.DOTALL)
     assert [name for name in wgsl.kernel_names() if f'"{name}"' not in text] == []

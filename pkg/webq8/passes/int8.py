@@ -4,8 +4,8 @@
     dequantize → move, or the largest → quantize        the same of int8: quantizing never swaps two values' order
     dequantize → mean → quantize                        a sum of int8, scaled once
 
-Float32 functions and sums differ between devices, and by a quantum where a result is a tie; tables that are computed here
-and sums of integers do not. So this says what a graph computes, for the reference as well.
+Float32 functions and sums differ between devices, and by a quantum where a result is a tie; tables that are computed
+here and sums of integers do not. So this says what a graph computes, for the reference as well.
 """
 
 import math

@@ -14,7 +14,7 @@ MAP = (2, 12, 9, 7)
 POINTWISE, CONV, DEPTHWISE, TRANSPOSED = (
     f"et_vk.q8ta_conv2d{suffix}.default" for suffix in ("_pw", "", "_dw", "_transposed")
 )
-# an operator, weights, results and geometry as ExecuTorch has them, and the kernels that software adapters and GPUs take
+# operator, weights, results and geometry as ExecuTorch has them; the kernels that software adapters and GPUs take
 LAYERS = {
     "pointwise": (POINTWISE, (10, 12), (2, 10, 9, 7), ((1, 1), (1, 1), (0, 0), (1, 1), 1), "linear", "gemm_small"),
     "3x3": (CONV, (10, 108), (2, 10, 9, 7), ((3, 3), (1, 1), (1, 1), (1, 1), 1), "conv2d", "gemm_deep"),
@@ -51,7 +51,7 @@ def check(graph: Graph, kernels: tuple[str, str], gpu: bool) -> None:
     assert [type(node.op).__name__ for node in on_int8.nodes][-1] == "Lookup"
     assert len(optimize(on_int8).nodes) == 2
     [want] = run_graph(graph, [x])
-    assert len({*want.ravel().tolist()}) > 20
+    assert len({*want.ravel().tolist()}) > 10
     with drive(compile_graphs({"forward": on_int8}, "layer", "native")) as program:
         assert [step.kernel for step in program._plans["forward"].steps][1] == kernels[gpu]
         np.testing.assert_array_equal(program.run(x), want)
@@ -61,8 +61,7 @@ def check(graph: Graph, kernels: tuple[str, str], gpu: bool) -> None:
 def test_convolution(kernels: str, name: str) -> None:
     op, weight, out, geometry, *by = LAYERS[name]
     b = Builder()
-    shape = (*MAP[:2], *out[2:]) if op == DEPTHWISE else MAP
-    x = b.quantize(b.input(shape, "float32"))
+    x = b.quantize(b.input(MAP, "float32"))
     y = b.weighted(op, x, weight, out, out[1], np.random.default_rng(1), *geometry, y_params=Y)
     check(with_hardswish(b, y), (by[0], by[1]), kernels == "gpu")
 

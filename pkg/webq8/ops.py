@@ -142,6 +142,9 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
     changed = [replace(p, node="", op="", kind=k) for p, k in zip(problems, kinds, strict=True)]
     raise_problems(overload.short, changed)
     assert lowered is not None
+    for ref, copy in builder.copies():
+        if ref in inputs:
+            inputs[copy] = inputs[ref]
     for ref in inputs:  # what they hold was only looked at
         builder.tensors[ref] = builder.tensors[ref].type()
     call = _Call(builder, inputs, lowered if isinstance(lowered, tuple) else (lowered,))

@@ -20,7 +20,7 @@ from webq8.ir.types import PerTensor, Ref, Tensor, f32
 from webq8.numerics import apply, requantizing_table
 
 X = Ref(0)
-_BITS = 420  # of what sums are rounded to, which keeps fractions short; over a hundred digits
+_BITS = 300  # of what sums are rounded to, which keeps fractions short: 90 digits
 _UNARY: tuple[UnaryFunction, ...] = get_args(UnaryFunction)
 
 
@@ -57,6 +57,7 @@ def series(term: Fraction, factor: Callable[[int], Fraction]) -> Fraction:
     return total
 
 
+@cache
 def exp(x: Fraction) -> Fraction:
     """By halving x until its series is short, and squaring."""
     halvings = max(0, math.ceil(abs(x)).bit_length() + 8)
@@ -67,6 +68,7 @@ def exp(x: Fraction) -> Fraction:
     return result
 
 
+@cache
 def root(x: Fraction) -> Fraction:
     scale = 4 ** (_BITS + x.denominator.bit_length())
     return Fraction(math.isqrt(x.numerator * scale // x.denominator), math.isqrt(scale))
@@ -80,6 +82,7 @@ def artanh(x: Fraction) -> Fraction:
     return total
 
 
+@cache
 def log(x: Fraction) -> Fraction:
     """By powers of 2, and the series of artanh for what is near 1."""
     twos = 0
@@ -109,6 +112,7 @@ def pi() -> Fraction:
     return 16 * arctan(Fraction(1, 5)) - 4 * arctan(Fraction(1, 239))
 
 
+@cache
 def sine(x: Fraction) -> Fraction:
     """Of what is left of x without whole turns, by a third of its angle three times."""
     x -= 2 * pi() * round(x / (2 * pi()))
@@ -119,6 +123,7 @@ def sine(x: Fraction) -> Fraction:
     return value
 
 
+@cache
 def erf(x: Fraction) -> Fraction:
     """By the alternating series, whose terms become large before they are small."""
     total, power, n = x, x, 0
@@ -245,12 +250,12 @@ def test_every_function_has_an_oracle() -> None:
 @pytest.mark.parametrize("function", _UNARY)
 def test_correctly_rounded(function: UnaryFunction) -> None:
     op = Unary(X, function)
-    check(op, EXACT[function], arguments(function, 20) + nearly_ties(op, arguments(function, 4000), 30))
+    check(op, EXACT[function], arguments(function, 10) + nearly_ties(op, arguments(function, 2000), 20))
 
 
 @pytest.mark.usefixtures("_how")
 def test_functions_with_parameters() -> None:
-    values = arguments("elu", 60)
+    values = arguments("elu", 20)
     check(LeakyRelu(X, 0.3), lambda x: x if x > 0 else x * Fraction(f32(0.3)), values)
     check(Hardshrink(X, 1.7), lambda x: Fraction(0) if abs(x) <= Fraction(f32(1.7)) else x, [1.7, f32(1.7), *values])
     check(Clamp(X, -1.3, 2.1), lambda x: min(max(x, Fraction(f32(-1.3))), Fraction(f32(2.1))), values)
@@ -259,7 +264,7 @@ def test_functions_with_parameters() -> None:
         return Fraction(0.9) * (Fraction(1.7) * (exp(x * Fraction(0.4)) - 1) if x < 0 else x)
 
     op = Elu(X, alpha=1.7, scale=0.9, input_scale=0.4)
-    check(op, elu, values + nearly_ties(op, arguments("elu", 4000), 30))
+    check(op, elu, values + nearly_ties(op, arguments("elu", 2000), 20))
 
 
 @pytest.mark.parametrize(
@@ -336,7 +341,7 @@ def test_tables_of_bounds() -> None:
     rng, codes = random.Random(5), np.arange(-128, 128, dtype=np.int8)
     for _ in range(300):
         x, y = (PerTensor(2 ** rng.uniform(-9, 9), rng.randint(-128, 127)) for _ in range(2))
-        ops = [Clamp(X, *sorted((rng.uniform(-99, 99), rng.uniform(-99, 99)))) for _ in range(rng.randint(0, 2))]
+        ops = [Clamp(X, rng.uniform(-99, 99), rng.uniform(-99, 99)) for _ in range(rng.randint(0, 2))]
         bounds = (rng.randint(-128, 0), rng.randint(0, 127))
         if rng.random() < 0.5:  # near ties
             y = PerTensor(x.scale * 2 ** rng.randint(-1, 4) / rng.choice((1, 3)), y.zero_point)
@@ -368,8 +373,7 @@ def test_tables_of_chains() -> None:
 
 
 def test_nan_and_what_is_too_large() -> None:
-    zero_point = bytes([9])
-    below_zero = requantizing_table(PerTensor(1.0, 0), [Unary(X, "log")], PerTensor(0.1, 9))[:128]
-    assert below_zero == zero_point * 128
+    log = requantizing_table(PerTensor(1.0, 0), [Unary(X, "log")], PerTensor(0.1, 9))
+    assert log[:130] == bytes([9]) * 128 + bytes([128, 9])
     exp = requantizing_table(PerTensor(1e30, 0), [Unary(X, "exp")], PerTensor(0.1, 9), (-128, 100))
     assert exp == bytes([9]) * 128 + bytes([19]) + bytes([100]) * 127

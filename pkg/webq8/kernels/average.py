@@ -12,7 +12,7 @@ from webq8.ir.types import f32
 from webq8.kernels.lanes import lanes_for, shared_threads
 from webq8.kernels.layouts import words_params
 from webq8.kernels.registry import Operand
-from webq8.kernels.strided import axes_of, merged
+from webq8.kernels.walk import axes_params, kept_and_reduced
 from webq8.kernels.windows import maps_params
 from webq8.plan.layout import strides
 
@@ -20,8 +20,11 @@ __all__ = ["Means", "Span", "adaptive_spans", "mean_int8", "pool_int8", "pool_sp
 
 
 class Means(NamedTuple):
-    """What a mean is of, whatever its terms are: y = round(Σ (x − zero point) · factor) + y's zero point within bounds,
-    or with a table's entries for x, which have no zero point."""
+    """The tensors and options of a mean, whatever its terms are.
+
+    y = round(Σ (x − x's zero point) · factor) + y's zero point, clamped to bounds. With a table, its entry for x takes
+    the place of x − x's zero point.
+    """
 
     x: Operand
     y: Operand
@@ -33,11 +36,12 @@ class Means(NamedTuple):
         return f32(mean_unit(self.x.tensor, self.table) / ((count or 1) * self.y.scale))
 
     def bind(self) -> dict[str, int | Const]:
-        """Bindings of all kernels of means of int8 (see wgsl/average.wgsl)."""
+        """What all kernels with wgsl/parts/average.wgsl bind."""
         table = Const(bytes(4) if self.table is None else struct.pack("<256i", *self.table.entries))
         return {"x": self.x.id, "table": table, "y": self.y.id}
 
-    def params(self) -> dict[str, Param]:
+    def average(self) -> dict[str, int]:
+        """The struct Average of wgsl/parts/average.wgsl."""
         return {
             "x_zero_point": self.x.zero_point if self.table is None else 0,
             "y_zero_point": self.y.zero_point,
@@ -49,38 +53,39 @@ class Means(NamedTuple):
 def mean_int8(means: Means, axes: Sequence[int]) -> Dispatch:
     """The mean over axes."""
     x, y = means.x, means.y.layout
-    steps = strides(x.shape, x.layout_name)
-    kept = [i for i in range(len(x.shape)) if i not in axes]
+    x_strides = strides(x.shape, x.layout_name)
+    kept, reduced = kept_and_reduced(x.shape, x_strides, axes)
     terms = numel(tuple(x.shape[i] for i in axes))
-    params: dict[str, Param] = {**words_params(y), "count": terms, "factor": means.factor(terms)}
-    for name, dims in (("kept", kept), ("reduced", axes)):
-        loop = merged(axes_of([x.shape[i] for i in dims], [steps[i] for i in dims]))
-        params |= {
-            f"{name}_rank": len(loop),
-            f"{name}_sizes": tuple(axis.size for axis in loop),
-            f"{name}_places": tuple(axis.strides[0] for axis in loop),
-        }
-    together = _word_by_word(means, kept, steps)
+    params: dict[str, Param] = {
+        "count": terms,
+        "kept_rank": len(kept),
+        "reduced_rank": len(reduced),
+        "factor": means.factor(terms),
+        "tensor": words_params(y),
+        "axes": axes_params([*kept, *reduced]),
+        "average": means.average(),
+    }
+    together = _word_by_word(means, [i for i in range(len(x.shape)) if i not in axes], x_strides)
     lanes = lanes_for(terms, y.words, not together)
     constants = {"lanes": lanes, "together": together, "looked_up": means.table is not None}
-    return Dispatch("mean_int8", means.bind(), params | means.params(), shared_threads(y.words, lanes), constants)
+    return Dispatch("mean_int8", means.bind(), params, shared_threads(y.words, lanes), constants)
 
 
-def _word_by_word(means: Means, kept: Sequence[int], steps: Sequence[int]) -> bool:
-    """Whether neighbours within a word of y are neighbours within a word of x."""
+def _word_by_word(means: Means, kept: Sequence[int], x_strides: Sequence[int]) -> bool:
+    """Whether the four elements of a word of y are each the mean of one byte of the same words of x."""
     sizes, y = means.x.shape, means.y.layout
-    innermost = [i for i in kept if steps[i] == 1 and sizes[i] > 1]
+    innermost = [i for i in kept if x_strides[i] == 1 and sizes[i] > 1]
     if means.y.layout_name == "plain" or not innermost:
         return False
     inner = numel(tuple(sizes[i] for i in kept if i > innermost[0]))
     return (y.channels, y.inner) == (sizes[innermost[0]], inner) and all(
-        step % 4 == 0 for i, step in enumerate(steps) if i != innermost[0] and sizes[i] > 1
+        stride % 4 == 0 for i, stride in enumerate(x_strides) if i != innermost[0] and sizes[i] > 1
     )
 
 
 class Span(NamedTuple):
-    """The rows (or columns) of a map in a window: from `first` to before `end`; a sum is divided by
-    `counted` of them."""
+    """The rows (or columns) of a map that a window covers: from `first` to before `end`. The mean is over `counted`
+    of them, since padding may count."""
 
     first: int
     end: int
@@ -93,9 +98,8 @@ def pool_spans(window: Window, axis: int, size: int, out: int, count_include_pad
     spans = []
     for i in range(out):
         start = i * stride - before
-        end = min(
-            start + kernel, size + window.padding[axis + 2]
-        )  # what ceil_mode adds beyond the padding never counts
+        # what ceil_mode adds beyond the padding never counts
+        end = min(start + kernel, size + window.padding[axis + 2])
         first, last = max(start, 0), min(max(end, 0), size)
         spans.append(Span(first, max(first, last), end - start if count_include_pad else max(0, last - first)))
     return spans
@@ -108,7 +112,7 @@ def adaptive_spans(size: int, out: int) -> list[Span]:
 
 
 def pool_int8(means: Means, rows: Sequence[Span], columns: Sequence[Span], divisor: int | None = None) -> Dispatch:
-    """The mean of each window; with a `divisor` in place of the number of its elements."""
+    """The mean of each window. A `divisor` takes the place of the number of its elements."""
     y = means.y.layout
     heights, widths = ([*dict.fromkeys(span.counted for span in line)] for line in (rows, columns))
     windows = [n for span in rows for n in (span.first, span.end, heights.index(span.counted), 0)]
@@ -124,9 +128,9 @@ def pool_int8(means: Means, rows: Sequence[Span], columns: Sequence[Span], divis
         {
             "words": y.words,
             "channel_words": y.padded // 4,
-            **maps_params(means.x.shape, means.y.shape),
             "factor_columns": len(widths),
-            **means.params(),
+            "maps": maps_params(means.x.shape, means.y.shape),
+            "average": means.average(),
         },
         threads=y.words,
         constants={"looked_up": means.table is not None},

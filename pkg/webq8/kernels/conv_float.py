@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from webq8.dtypes import cdiv, numel
 from webq8.ir.ops.conv import Convolution
-from webq8.ir.plan import Const, Dispatch
+from webq8.ir.plan import Const, Dispatch, Param
 from webq8.ir.types import f32
 from webq8.kernels.registry import Call, kernel
 from webq8.kernels.windows import maps_params, window_params
@@ -27,18 +27,18 @@ def convolution(op: Convolution, call: Call) -> Iterator[Dispatch]:
     blocks = cdiv(out_channels, 1 if single else 4)
     threads = n * groups * blocks * numel(y_maps)
     pixels = numel(x_maps if op.transposed else y_maps)  # each takes every tap
-    params = {
-        **maps_params(x_maps, y_maps),
-        **window_params(kernel, op.stride, op.padding, op.dilation),
+    params: dict[str, Param] = {
+        "maps": maps_params(x_maps, y_maps),
+        "window": window_params(kernel, op.stride, op.padding, op.dilation),
         "groups": groups,
         "x_channels": in_channels,
         "y_channels": out_channels,
         "threads": threads,
         "blocks": blocks,
-        # where the weights of the next input and output channel of a group stand
-        "w_input": (out_channels if op.transposed else 1) * taps,
-        "w_output": (1 if op.transposed else in_channels) * taps,
-        "bias_step": int(op.bias is not None),
+        # to the weights of the next input and output channel of a group
+        "weight_input_stride": (out_channels if op.transposed else 1) * taps,
+        "weight_output_stride": (1 if op.transposed else in_channels) * taps,
+        "bias_stride": int(op.bias is not None),
         "low": f32(op.low),
         "high": f32(op.high),
     }

@@ -8,7 +8,8 @@ from webq8.dtypes import ITEMSIZE, cdiv, numel
 from webq8.ir.ops.create import Cast, Fill, Sequence, element_bytes
 from webq8.ir.plan import Const, Dispatch
 from webq8.kernels.registry import Call, Operand, kernel
-from webq8.kernels.strided import Axis, axes_of, broadcast_strides, merged, strided_copy
+from webq8.kernels.strided import strided_copy
+from webq8.kernels.walk import Axis, axes_of, axes_params, broadcast_strides, merged
 
 __all__: list[str] = []
 
@@ -36,7 +37,8 @@ def cast(op: Cast, call: Call) -> Iterator[Dispatch]:
 def _conversion(
     x: int | Const, dtype: str, y: Operand, axes: Many[Axis] = (), sequence: tuple[int, int] | None = None
 ) -> Dispatch:
-    """x, of a dtype, through `axes` in the dtype of y; or, in place of x, integers by their start and step."""
+    """x, of `dtype`, along `axes` in the dtype of y. With a `sequence`, a start and a step, its integers take the place
+    of x."""
     count, item = numel(y.shape), ITEMSIZE[y.dtype]
     start, step = (struct.unpack("<2I", struct.pack("<q", n)) for n in sequence or (0, 0))
     return Dispatch(
@@ -45,7 +47,7 @@ def _conversion(
         {
             "count": count,
             "rank": len(axes),
-            "axes": tuple(n for a in axes for n in (a.size, *a.strides, 0, 0)),
+            "axes": axes_params(axes),
             "start": start,
             "step": step,
         },

@@ -23,10 +23,11 @@ from webq8.ir.plan import Const, Dispatch, Param
 from webq8.ir.types import Shape, Tensor, f32
 from webq8.kernels.layouts import words_params
 from webq8.kernels.registry import Call, Operand, kernel
-from webq8.kernels.walk import broadcast_params
+from webq8.kernels.tables import gathered
+from webq8.kernels.walk import axes_of, axes_params, broadcast_params
 from webq8.plan.layout import LayoutName, strides
 
-__all__ = ["gather_int8"]
+__all__: list[str] = []
 
 _INT32, _INT64 = (-(2**31), 2**31 - 1), (-(2**63), 2**63 - 1)
 _WIDE = ("int64", "int8", "uint8")  # computed in 64 bits
@@ -82,7 +83,7 @@ def _unary(
     b: float = 0.0,
     c: float = 0.0,
 ) -> Dispatch:
-    """wgsl/unary.wgsl on float32 or int32; a, b and c are what a function calls so there."""
+    """A function of float32 or int32; a, b and c are what wgsl/unary.wgsl takes for its numbers."""
     low, high = bounds
     count = numel(x.shape)
     return Dispatch(
@@ -110,24 +111,7 @@ def _within(x: float, limits: tuple[int, int]) -> int:
 @kernel(Lookup)
 def lookup(op: Lookup, call: Call) -> Iterator[Dispatch]:
     x = call[op.x]
-    yield gather_int8(x, call.out, x.shape, strides(x.shape, x.layout_name), op.table)
-
-
-def gather_int8(x: Operand, y: Operand, sizes: Shape, steps: Sequence[int], table: bytes) -> Dispatch:
-    """y's row-major elements, numbered by `sizes`, from x's bytes, `steps` between neighbours along each of the sizes,
-    through a table of 256 entries."""
-    return Dispatch(
-        "gather_int8",
-        {"x": x.id, "table": Const(table), "y": y.id},
-        {
-            **words_params(y.layout),
-            "rank": len(sizes),
-            "sizes": tuple(reversed(sizes)),
-            "places": tuple(reversed(steps)),
-        },
-        threads=y.layout.words,
-        constants={"elementwise": x.shape == y.shape and x.layout.same_bytes(y.layout)},
-    )
+    yield gathered(x, call.out, x.shape, strides(x.shape, x.layout_name), op.table)
 
 
 # --- several elements, broadcast
@@ -138,7 +122,7 @@ def _bound(operand: Operand | Const) -> int | Const:
 
 
 def _walk(out: Operand, *operands: Operand | Const) -> dict[str, Param]:
-    """Params of a walk over the elements of a result; a constant that only the kernel knows is one element."""
+    """Params of a walk over the elements of `out`. A constant that stands in place of an operand is one element."""
     return broadcast_params(out.shape, *(o.shape if isinstance(o, Operand) else () for o in operands))
 
 
@@ -196,7 +180,7 @@ def _binary_int8(op: Binary, a: Operand, b: Operand, out: Operand) -> Dispatch:
     """int8 and int8, or int8 and float32, to int8."""
     y, is_float = out.layout, b.dtype == "float32"
     bind = {"a": a.id, "b": b.id, "y": out.id}
-    params: dict[str, Param] = {
+    arithmetic = {
         "a_zero_point": a.zero_point,
         "a_scale": f32(a.scale),
         "b_zero_point": 0 if is_float else b.zero_point,
@@ -209,25 +193,22 @@ def _binary_int8(op: Binary, a: Operand, b: Operand, out: Operand) -> Dispatch:
     }
     alike = all(t.dtype == "int8" and t.shape == out.shape and t.layout.same_bytes(y) for t in (a, b))
     if alike and y.words % 4 == 0:
-        flat = {"groups": y.words // 4, **params}
+        flat: dict[str, Param] = {"groups": y.words // 4, "arithmetic": arithmetic}
         return Dispatch("binary_int8_flat", bind, flat, threads=y.words // 4, constants={"function": op.function})
-    params |= {
-        **words_params(y),
+    params: dict[str, Param] = {
         "rank": len(out.shape),
-        "sizes": tuple(reversed(out.shape)),
-        "a_places": _steps(a, out.shape),
-        "b_places": _steps(b, out.shape),
+        "tensor": words_params(y),
+        "axes": axes_params(reversed(axes_of(out.shape, _strides(a, out.shape), _strides(b, out.shape)))),
+        "arithmetic": arithmetic,
     }
     constants = {"function": op.function, "b_is_float": is_float}
     return Dispatch("binary_int8", bind, params, threads=y.words, constants=constants)
 
 
-def _steps(operand: Operand, out: Shape) -> tuple[int, ...]:
-    """Bytes (elements, of floats) between neighbours along each axis of the broadcast output, innermost first; 0 along
-    broadcast ones."""
+def _strides(operand: Operand, out: Shape) -> list[int]:
+    """Strides that read an operand in its layout as if it had the shape `out`: bytes of int8, elements of float32."""
     sizes = zip(operand.shape, strides(operand.shape, operand.layout_name), strict=True)
-    steps = [0 if size == 1 else step for size, step in sizes]
-    return tuple(reversed([0] * (len(out) - len(operand.shape)) + steps))
+    return [0] * (len(out) - len(operand.shape)) + [0 if size == 1 else stride for size, stride in sizes]
 
 
 # --- truth values

@@ -4,41 +4,34 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from webq8.dtypes import cdiv, round_up
-from webq8.ir.plan import Const, Dispatch, Param
+from webq8.ir.plan import Const, Dispatch
 from webq8.kernels import select
 from webq8.kernels.epilogue import Products
+from webq8.kernels.windows import maps_params, window_params
 
-__all__ = ["Gathered", "gemm"]
+__all__ = ["Rows", "gemm"]
 
-_GEOMETRY = (
-    "channel_steps",
-    "rows_height",
-    "rows_width",
-    "y_height",
-    "y_width",
-    "x_height",
-    "x_width",
-    "kernel_width",
-    "stride_height",
-    "stride_width",
-    "pad_height",
-    "pad_width",
-    "dilation_height",
-    "dilation_width",
-)
 _THREADS = 128  # a workgroup of any of the kernels
 
 
-class Gathered(NamedTuple):
-    """Rows of x that are pixels of a convolution's results, their taps gathered from maps. A transposed one falls into
-    phases: `strides` and `kernel` are its own, (1, 1) for others (see gemm_io.wgsl)."""
+class Rows(NamedTuple):
+    """What the rows of x in a product are: those of a matrix, or pixels of y, whose taps the kernel gathers from maps.
 
-    rows_are: Literal["convolution", "transposed"]
-    params: Mapping[str, Param]  # of maps and windows
-    size: tuple[int, int]  # rows and columns of pixels, of a phase
+    A transposed convolution falls into phases: `strides` and `kernel` are its own, (1, 1) for others (see
+    wgsl/parts/gemm_io.wgsl).
+    """
+
+    rows_are: Literal["matrix", "convolution", "transposed"]
+    maps: Mapping[str, int]
+    window: Mapping[str, int]
+    size: tuple[int, int]  # rows and columns of pixels that a map has, of a phase
     pixel_bytes: int  # of x
     strides: tuple[int, int] = (1, 1)
     kernel: tuple[int, int] = (1, 1)
+
+
+# the kernels read no maps and no windows of a matrix
+_MATRIX = Rows("matrix", maps_params((1, 1), (1, 1)), window_params((1, 1), (1, 1), (1, 1)), (1, 1), 16)
 
 
 def gemm(
@@ -50,22 +43,14 @@ def gemm(
     columns: int,
     steps: int,
     operations: int,
-    gathered: Gathered | None = None,
+    x_rows: Rows = _MATRIX,
 ) -> Dispatch:
     """y [rows, columns] = requantize(x · weightᵀ), each a sum over `steps` times 16 bytes.
 
     weight [columns, steps] and sums [columns], columns padded to a multiple of 4. A transposed convolution has weights
     and sums for each phase, one after another, and in `steps` those of the longest.
     """
-    geometry: dict[str, Param] = dict.fromkeys(_GEOMETRY, 1)
-    rows_are, pixel_words, strides, kernel = "matrix", 4, (1, 1), (1, 1)
-    if gathered:
-        geometry |= {name: value for name, value in gathered.params.items() if name in geometry}
-        geometry |= {"rows_height": gathered.size[0], "rows_width": gathered.size[1]}
-        geometry["channel_steps"] = max(1, gathered.pixel_bytes // 16)
-        rows_are, strides, kernel = gathered.rows_are, gathered.strides, gathered.kernel
-        pixel_words = min(4, gathered.pixel_bytes // 4)  # 4 for any whole number of vec4
-    phases = strides[0] * strides[1]
+    phases = x_rows.strides[0] * x_rows.strides[1]
     tile = select.tile(rows, columns, steps, phases, p.target)
     tiles = tile.count(rows, columns)
     return Dispatch(
@@ -74,7 +59,7 @@ def gemm(
             "x": p.x.id,
             "weight": weight,
             "sums": sums,
-            "channel": p.channel(columns),
+            "channel": p.channel(),
             "y": p.y.id,
         },
         {
@@ -84,17 +69,22 @@ def gemm(
             "tiles": tiles,
             "y_stride": p.y.layout.padded // 4,
             "k_steps": steps,
-            **p.epilogue(),
-            **geometry,
+            "channel_steps": max(1, x_rows.pixel_bytes // 16),
+            "rows_height": x_rows.size[0],
+            "rows_width": x_rows.size[1],
+            "maps": x_rows.maps,
+            "window": x_rows.window,
+            "epilogue": p.epilogue(),
         },
         threads=tiles * phases * _THREADS,
         constants={
-            "rows_are": rows_are,
-            "pixel_words": pixel_words,
-            "phase_rows": strides[0],
-            "phase_columns": strides[1],
-            "tap_rows": kernel[0],
-            "tap_columns": kernel[1],
+            **p.overrides(),
+            "rows_are": x_rows.rows_are,
+            "pixel_words": min(4, x_rows.pixel_bytes // 4),  # 4 for any whole number of vec4
+            "phase_rows": x_rows.strides[0],
+            "phase_columns": x_rows.strides[1],
+            "tap_rows": x_rows.kernel[0],
+            "tap_columns": x_rows.kernel[1],
         },
         operations=operations,
     )

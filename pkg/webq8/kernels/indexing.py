@@ -18,7 +18,8 @@ from webq8.ir.ops.indexing import (
 )
 from webq8.ir.plan import Const, Dispatch, Param
 from webq8.kernels.registry import Call, Operand, kernel
-from webq8.kernels.strided import Axis, axes_of, broadcast_strides, contiguous, insert, merged, scaled, strided_copy
+from webq8.kernels.strided import insert, scaled, strided_copy
+from webq8.kernels.walk import Axis, axes_of, axes_params, broadcast_strides, contiguous, merged
 
 __all__: list[str] = []
 
@@ -44,13 +45,9 @@ def _bound(indices: Sequence[_Index]) -> dict[str, int | Const]:
     return {f"i{n}": source for n, source in enumerate(sources)}
 
 
-def _strides(sizes: Sequence[int], *strides: Sequence[int]) -> list[Axis]:
+def _axes(sizes: Sequence[int], *strides: Sequence[int]) -> list[Axis]:
     """Axes of a loop through data and up to six index tensors."""
     return axes_of(sizes, *strides, *[[0] * len(sizes)] * (1 + MAX_INDICES - len(strides)))
-
-
-def _axes_params(axes: Sequence[Axis]) -> tuple[int, ...]:
-    return tuple(n for a in axes for n in (a.size, *a.strides))
 
 
 def _indexed_params(indices: Sequence[_Index], jumps: Sequence[int]) -> tuple[int, ...]:
@@ -70,7 +67,7 @@ def _read(x: Operand, y: Operand, axes: Sequence[Axis], indices: Sequence[_Index
         "rank": len(loop),
         "tensors": len(indices),
         "indexed": _indexed_params(indices, jumps),
-        "axes": _axes_params(loop),
+        "axes": axes_params(loop),
     }
     threads = cdiv(count, 4) if as_bytes else count
     return Dispatch("index_read", {**_bound(indices), "x": x.id, "y": y.id}, params, threads, {"bytes": as_bytes})
@@ -100,7 +97,7 @@ def _write(
         "tensors": len(indices),
         "indexed": _indexed_params(indices, [steps[index.axis] for index in indices]),
         "ends": tuple(a.high for a in own),
-        "axes": _axes_params([*own, *each]),
+        "axes": axes_params([*own, *each]),
     }
     bind = {**_bound(indices), "values": values.id, "y": y.id}
     threads = cdiv(count, 4) if item == 1 else count
@@ -127,7 +124,7 @@ def index(op: Index, call: Call) -> Iterator[Dispatch]:
     for i in indices:
         along = iter(broadcast_strides(i.shape, common))
         through.append([next(along) if at is None else 0 for at in dims])
-    yield _read(x, call.out, _strides(shape, [0 if at is None else steps[at] for at in dims], *through), indices)
+    yield _read(x, call.out, _axes(shape, [0 if at is None else steps[at] for at in dims], *through), indices)
 
 
 @kernel(Gather, layout="plain")
@@ -135,7 +132,7 @@ def gather(op: Gather, call: Call) -> Iterator[Dispatch]:
     x, index = call[op.x], call[op.index]
     steps = contiguous(x.shape) or [1]
     own = [0 if at == op.axis else steps[at] for at in range(len(index.shape))]
-    axes = _strides(index.shape, own, contiguous(index.shape))
+    axes = _axes(index.shape, own, contiguous(index.shape))
     yield _read(x, call.out, axes, [_along(index, op.axis, (x.shape or (1,))[op.axis])])
 
 
@@ -158,10 +155,10 @@ def index_put(op: IndexPut, call: Call) -> Iterator[Dispatch]:
         else:
             own[at] = step
     common = tuple(size for size, at in zip(shape, dims, strict=True) if at is None)
-    writes = _strides(common, each, *(broadcast_strides(i.shape, common) for i in indices))
+    writes = _axes(common, each, *(broadcast_strides(i.shape, common) for i in indices))
     if numel(common):
         places = [_along(i, at, x.shape[at], from_end=True) for i, at in zip(indices, op.axes, strict=True)]
-        yield _write(y, values, _strides(x.shape, own), writes, places, operation)
+        yield _write(y, values, _axes(x.shape, own), writes, places, operation)
 
 
 def _masked_write(y: Operand, values: Operand, mask: Operand, axis: int, operation: str) -> Dispatch:
@@ -170,7 +167,7 @@ def _masked_write(y: Operand, values: Operand, mask: Operand, axis: int, operati
     own = [*steps[:axis], *[0] * rank, *steps[axis + 1 :]]
     through = [0] * axis + contiguous(mask.shape) + [0] * (len(y.shape) - end)
     place = _Index(axis, 0, mask.shape, mask.id, 0)
-    return _write(y, values, _strides(y.shape, own, through), [], [place], operation)
+    return _write(y, values, _axes(y.shape, own, through), [], [place], operation)
 
 
 @kernel(Scatter, layout="plain")
@@ -182,13 +179,13 @@ def scatter(op: Scatter, call: Call) -> Iterator[Dispatch]:
     shape, ends, along = x.shape or (1,), index.shape or (1,), contiguous(index.shape) or [1]
     steps = contiguous(source.shape) or [0] * len(shape)
     fixed = [at != op.axis for at in range(len(shape))]
-    loop = _strides(
+    loop = _axes(
         shape,
         [step * here for step, here in zip(steps, fixed, strict=True)],
         [step * here for step, here in zip(along, fixed, strict=True)],
     )
     axes = [item._replace(high=end if here else item.size) for item, end, here in zip(loop, ends, fixed, strict=True)]
-    writes = _strides((ends[op.axis],), (steps[op.axis],), (along[op.axis],))
+    writes = _axes((ends[op.axis],), (steps[op.axis],), (along[op.axis],))
     place = _along(index, op.axis, shape[op.axis])
     yield _write(y, source, axes, writes, [place], _operation(x.dtype, op.accumulate))
 
@@ -207,8 +204,8 @@ def slice_scatter(op: SliceScatter, call: Call) -> Iterator[Dispatch]:
         # bytes that are not neighbours: threads write whole words of y, and look up what goes there
         taken = range(op.start, op.start + count * op.step, op.step)
         places = _Index(op.axis, size, (count,), Const(struct.pack(f"<{count}i", *taken)), 1)
-        axes = _strides((outer, size, inner), (count * inner, 0, 1))
-        yield _write(y, source, axes, _strides((count,), (inner,), (1,)), [places], "REPLACE")
+        axes = _axes((outer, size, inner), (count * inner, 0, 1))
+        yield _write(y, source, axes, _axes((count,), (inner,), (1,)), [places], "REPLACE")
     else:
         axes = axes_of((outer, count, inner), (size * inner, op.step * inner, 1))
         yield strided_copy(source.id, y.id, item, axes, op.start * inner, insert=True)

@@ -1,4 +1,4 @@
-"""Between layouts of int8 tensors."""
+"""Kernels that take an int8 tensor in its layout, and the one between two layouts."""
 
 from webq8.ir.plan import Dispatch
 from webq8.plan.layout import Layout
@@ -7,7 +7,7 @@ __all__ = ["relayout", "words_params"]
 
 
 def words_params(layout: Layout) -> dict[str, int]:
-    """Params of kernels whose threads take a word of an int8 tensor each."""
+    """The struct Layout of wgsl/parts/layout.wgsl, for kernels whose threads take a word of an int8 tensor each."""
     return {
         "words": layout.words,
         "channels": layout.channels,
@@ -22,7 +22,7 @@ def relayout(source: int, x: Layout, target: int, y: Layout) -> Dispatch:
         "relayout",
         {"x": source, "y": target},
         {
-            **words_params(y),
+            "tensor": words_params(y),
             "x_channels": max(x.channels, 1),
             "x_inner": max(x.inner, 1),
             "x_padded": x.padded,

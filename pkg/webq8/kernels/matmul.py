@@ -24,14 +24,14 @@ def matmul(op: MatMul, call: Call) -> Iterator[Dispatch]:
     m = a.shape[-2] if len(b.shape) > 2 else numel(a.shape[:-1])
     addend = None if op.addend is None else call[op.addend]
     rows, columns = (1, 1, *addend.shape)[-2:] if addend else (1, 1)
-    params: dict[str, Param] = {
+    product: dict[str, Param] = {
         "m": m,
         "n": n,
         "k": k,
-        "w_k": 1 if op.transposed else n,
-        "w_n": k if op.transposed else 1,
-        "addend_m": columns if rows > 1 else 0,
-        "addend_n": 1 if columns > 1 else 0,
+        "w_k_stride": 1 if op.transposed else n,
+        "w_n_stride": k if op.transposed else 1,
+        "addend_m_stride": columns if rows > 1 else 0,
+        "addend_n_stride": 1 if columns > 1 else 0,
         "alpha": f32(op.alpha),
         "beta": f32(op.beta) if addend else 0.0,
     }
@@ -40,9 +40,10 @@ def matmul(op: MatMul, call: Call) -> Iterator[Dispatch]:
     name = select.matmul(m)
     if name == "matvec":
         outputs = batches * m * n
-        params["outputs"], constants["lanes"] = outputs, lanes_for(k, outputs, op.transposed)
+        constants["lanes"] = lanes_for(k, outputs, op.transposed)
+        params: dict[str, Param] = {"outputs": outputs}
         threads = shared_threads(outputs, constants["lanes"])
     else:
-        params |= {"tiles_m": cdiv(m, _TILE), "tiles_n": cdiv(n, _TILE), "batches": batches}
+        params = {"tiles_m": cdiv(m, _TILE), "tiles_n": cdiv(n, _TILE), "batches": batches}
         threads = batches * cdiv(m, _TILE) * cdiv(n, _TILE) * (_TILE // 4) ** 2
-    yield Dispatch(name, bind, params, threads, constants, operations=2 * batches * m * n * k)
+    yield Dispatch(name, bind, params | {"product": product}, threads, constants, operations=2 * batches * m * n * k)

@@ -20,16 +20,18 @@ from webq8.ir.ops.move import (
 from webq8.ir.plan import Alias, Dispatch
 from webq8.ir.types import PerTensor, Tensor
 from webq8.kernels.registry import Call, Operand, kernel
-from webq8.kernels.strided import Axis, axes_of, broadcast_strides, contiguous, insert, strided_copy
-from webq8.kernels.tables import gathered, requantizing_table
+from webq8.kernels.strided import insert, strided_copy
+from webq8.kernels.tables import gathered
+from webq8.kernels.walk import Axis, axes_of, broadcast_strides, contiguous
+from webq8.numerics import requantizing_table
 from webq8.plan.layout import LayoutName, strides
 
 __all__: list[str] = []
 
 
-def _copied(x: Operand, y: Operand, sizes: Sequence[int], steps: Sequence[int], base: int = 0) -> Dispatch:
-    """y in row-major order, numbered by `sizes`, from elements of x that are `steps` apart."""
-    return strided_copy(x.id, y.id, ITEMSIZE[x.dtype], axes_of(sizes, steps), base)
+def _copied(x: Operand, y: Operand, sizes: Sequence[int], x_strides: Sequence[int], base: int = 0) -> Dispatch:
+    """y in row-major order, numbered by `sizes`, from elements of x along `x_strides`, from element `base` on."""
+    return strided_copy(x.id, y.id, ITEMSIZE[x.dtype], axes_of(sizes, x_strides), base)
 
 
 @kernel(Reshape, layout="plain")
@@ -40,16 +42,16 @@ def reshape(op: Reshape, call: Call) -> Iterator[Alias]:
 @kernel(Permute, layout="plain")
 def permute(op: Permute, call: Call) -> Iterator[Dispatch]:
     x, y = call[op.x], call.out
-    steps = contiguous(x.shape)
-    yield _copied(x, y, y.shape, [steps[i] for i in op.order])
+    x_strides = contiguous(x.shape)
+    yield _copied(x, y, y.shape, [x_strides[i] for i in op.order])
 
 
 @kernel(Slice, layout="plain")
 def slice_(op: Slice, call: Call) -> Iterator[Dispatch]:
     x, y = call[op.x], call.out
-    apart = contiguous(x.shape)
-    base = sum(start * step for start, step in zip(op.starts, apart, strict=True))
-    yield _copied(x, y, y.shape, [a * b for a, b in zip(op.steps, apart, strict=True)], base)
+    x_strides = contiguous(x.shape)
+    base = sum(start * stride for start, stride in zip(op.starts, x_strides, strict=True))
+    yield _copied(x, y, y.shape, [step * stride for step, stride in zip(op.steps, x_strides, strict=True)], base)
 
 
 @kernel(Strided, layout="plain")
@@ -68,7 +70,7 @@ def repeat(op: Repeat, call: Call) -> Iterator[Dispatch]:
     x = call[op.x]
     old = (1,) * (len(op.repeats) - len(x.shape)) + x.shape
     sizes = [size for pair in zip(op.repeats, old, strict=True) for size in pair]
-    yield _copied(x, call.out, sizes, [step for inner in contiguous(old) for step in (0, inner)])
+    yield _copied(x, call.out, sizes, [stride for inner in contiguous(old) for stride in (0, inner)])
 
 
 def _requantizes(x: Tensor, y: Tensor) -> bool:
@@ -86,10 +88,10 @@ def pixel_shuffle(op: PixelShuffle, call: Call) -> Iterator[Dispatch]:
     *lead, c, h, w = x.shape
     outer, c = numel(tuple(lead)), c // r**2
     if _requantizes(x.tensor, y.tensor):
-        table = requantizing_table(x.scale, x.zero_point, y.scale, y.zero_point)
+        table = requantizing_table(x.per_tensor, (), y.per_tensor)
         image, channel, row, pixel = strides((outer, *x.shape[-3:]), x.layout_name)
-        places = image, channel * r * r, row, channel * r, pixel, channel
-        yield gathered(x, y, (outer, c, h, r, w, r), places, table)
+        x_strides = image, channel * r * r, row, channel * r, pixel, channel
+        yield gathered(x, y, (outer, c, h, r, w, r), x_strides, table)
     else:
         plane = h * w
         yield _copied(x, y, (outer * c, h, r, w, r), (r * r * plane, w, r * plane, 1, plane))
@@ -140,20 +142,20 @@ def _joined_channels(tensors: Sequence[Operand], y: Operand) -> Iterator[Dispatc
 @kernel(Split, layout="plain")
 def split(op: Split, call: Call) -> Iterator[Dispatch]:
     x, start = call[op.x], 0
-    steps = contiguous(x.shape)
+    x_strides = contiguous(x.shape)
     for part in call.outs:
-        yield _copied(x, part, part.shape, steps, start * steps[op.axis])
+        yield _copied(x, part, part.shape, x_strides, start * x_strides[op.axis])
         start += part.shape[op.axis]
 
 
 @kernel(Pad, layout="plain")
 def pad(op: Pad, call: Call) -> Iterator[Dispatch]:
     x, y = call[op.x], call.out
-    steps = contiguous(x.shape)
+    x_strides = contiguous(x.shape)
     axes = [
-        Axis(size, (step,), min(max(before, 0), size), max(min(size, size - after), 0))
-        for size, step, before, after in zip(y.shape, steps, op.before, op.after, strict=True)
+        Axis(size, (stride,), min(max(before, 0), size), max(min(size, size - after), 0))
+        for size, stride, before, after in zip(y.shape, x_strides, op.before, op.after, strict=True)
     ]
-    base = -sum(step * before for step, before in zip(steps, op.before, strict=True))
+    base = -sum(stride * before for stride, before in zip(x_strides, op.before, strict=True))
     fill = element_bytes(op.value, x.dtype, "value")
     yield strided_copy(x.id, y.id, ITEMSIZE[x.dtype], axes, base, fill)

@@ -15,13 +15,13 @@ __all__: list[str] = []
 
 
 def _affine(call: Call, weight: MaybeRef, bias: MaybeRef) -> tuple[dict[str, int | Const], dict[str, Param]]:
-    """Weight and bias and the distance of their elements: one element stands for all, where there are none."""
+    """Bindings of weight and bias, and their strides as params: where an op has none, one element stands for all."""
     return (
         {
             "weight": Const(struct.pack("<f", 1.0)) if weight is None else call[weight].id,
             "bias": Const(struct.pack("<f", 0.0)) if bias is None else call[bias].id,
         },
-        {"weight_step": int(weight is not None), "bias_step": int(bias is not None)},
+        {"weight_stride": int(weight is not None), "bias_stride": int(bias is not None)},
     )
 
 
@@ -50,14 +50,14 @@ def _normalize(
 ) -> Iterator[Dispatch]:
     """x less its mean, over its standard deviation; or x over its root mean square. Then what each was."""
     x = call[op.x]
-    bind, steps = _affine(call, op.weight, bias)
+    bind, strides = _affine(call, op.weight, bias)
     params: dict[str, Param] = {
         "rows": rows.rows,
         "count": rows.size,
         "groups": rows.groups,
         "inner": max(rows.inner, 1),
         "run": max(rows.size // rows.runs, 1),
-        **steps,
+        **strides,
         "eps": f32(op.eps),
     }
     lanes = lanes_for(rows.size, rows.rows, contiguous=True)
@@ -97,12 +97,12 @@ def group_norm(op: GroupNorm, call: Call) -> Iterator[Dispatch]:
 @kernel(BatchNorm)
 def batch_norm(op: BatchNorm, call: Call) -> Iterator[Dispatch]:
     x = call[op.x]
-    bind, steps = _affine(call, op.weight, op.bias)
+    bind, strides = _affine(call, op.weight, op.bias)
     outputs, channels, inner = numel(x.shape), x.shape[1], numel(x.shape[2:])
     yield Dispatch(
         "batch_norm",
         {"x": x.id, **bind, "mean": call[op.mean].id, "variance": call[op.variance].id, "y": call.out.id},
-        {"outputs": outputs, "channels": channels, "inner": inner, "eps": f32(op.eps), **steps},
+        {"outputs": outputs, "channels": channels, "inner": inner, "eps": f32(op.eps), **strides},
         outputs,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from webq8.dtypes import numel
 from webq8.ir.ops.pool import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d, MaxPool2dIndices
-from webq8.ir.plan import Dispatch
+from webq8.ir.plan import Dispatch, Param
 from webq8.kernels.average import Means, adaptive_spans, mean_int8, pool_int8, pool_spans
 from webq8.kernels.reduce import mean_float
 from webq8.kernels.registry import Call, kernel
@@ -19,11 +19,11 @@ def max_pool2d(op: MaxPool2d, call: Call) -> Iterator[Dispatch]:
     if x.dtype == "float32":
         yield _max_pool2d_float(op, call, index=False)
         return
-    params = {
+    params: dict[str, Param] = {
         "words": y.layout.words,
         "channel_words": y.layout.padded // 4,
-        **maps_params(x.shape, y.shape),
-        **window_params(*op.window),
+        "maps": maps_params(x.shape, y.shape),
+        "window": window_params(*op.window),
     }
     yield Dispatch("max_pool2d_int8", {"x": x.id, "y": y.id}, params, threads=y.layout.words)
 
@@ -36,10 +36,10 @@ def max_pool2d_indices(op: MaxPool2dIndices, call: Call) -> Iterator[Dispatch]:
 def _max_pool2d_float(op: MaxPool2d | MaxPool2dIndices, call: Call, index: bool) -> Dispatch:
     x, y = call[op.x], call.out
     outputs = numel(y.shape)
-    params = {
+    params: dict[str, Param] = {
         "outputs": outputs,
-        **maps_params(x.shape, y.shape),
-        **window_params(*op.window),
+        "maps": maps_params(x.shape, y.shape),
+        "window": window_params(*op.window),
     }
     return Dispatch("max_pool2d", {"x": x.id, "y": y.id}, params, outputs, {"index": index, "wide": y.dtype == "int64"})
 
@@ -52,12 +52,11 @@ def avg_pool2d(op: AvgPool2d, call: Call) -> Iterator[Dispatch]:
         yield pool_int8(Means(x, y, op.table, op.bounds), rows, columns, op.divisor)
         return
     outputs = numel(y.shape)
-    params = {
+    params: dict[str, Param] = {
         "outputs": outputs,
-        **maps_params(x.shape, y.shape),
-        # these windows have no dilation
-        **{name: n for name, n in window_params(*op.window).items() if not name.startswith("dilation")},
         "divisor": op.divisor or 0,
+        "maps": maps_params(x.shape, y.shape),
+        "window": window_params(*op.window),
     }
     constants = {"count_include_pad": op.count_include_pad}
     yield Dispatch("avg_pool2d", {"x": x.id, "y": y.id}, params, outputs, constants)
@@ -80,5 +79,5 @@ def adaptive_avg_pool2d(op: AdaptiveAvgPool2d, call: Call) -> Iterator[Dispatch]
         yield mean_float(x, y, whole)
         return
     outputs = numel(y.shape)
-    params = {"outputs": outputs, **maps_params(x.shape, y.shape)}
+    params: dict[str, Param] = {"outputs": outputs, "maps": maps_params(x.shape, y.shape)}
     yield Dispatch("adaptive_avg_pool2d", {"x": x.id, "y": y.id}, params, outputs)

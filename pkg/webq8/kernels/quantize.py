@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
 from webq8.ir.ops.quantize import ChooseQparams, Dequantize, Quantize
-from webq8.ir.plan import Const, Dispatch, Param
+from webq8.ir.plan import Const, Dispatch
 from webq8.ir.types import Dynamic, MaybeRef, PerTensor, Tensor, f32
 from webq8.kernels.layouts import words_params
 from webq8.kernels.registry import Call, Operand, kernel
@@ -40,7 +40,7 @@ def quantize(op: Quantize, call: Call) -> Iterator[Dispatch]:
     if y.layout.plain and numbers % 16 == 0:
         yield Dispatch("quantize_flat", bind, {"groups": numbers // 16, **params}, threads=numbers // 16)
     else:
-        yield Dispatch("quantize", bind, {**words_params(y.layout), **params}, threads=y.layout.words)
+        yield Dispatch("quantize", bind, {"tensor": words_params(y.layout), **params}, threads=y.layout.words)
 
 
 @kernel(Dequantize, layout=_of_operand)
@@ -55,7 +55,7 @@ def dequantize(op: Dequantize, call: Call) -> Iterator[Dispatch]:
     if x.layout.plain and numbers % 4 == 0:
         yield Dispatch("dequantize_flat", bind, {"words": numbers // 4, **params}, threads=cdiv(numbers, 8))
     else:
-        yield Dispatch("dequantize", bind, {**words_params(x.layout), **params}, threads=x.layout.words)
+        yield Dispatch("dequantize", bind, {"tensor": words_params(x.layout), **params}, threads=x.layout.words)
 
 
 # --- any dtype, and numbers of channels
@@ -66,7 +66,7 @@ class _Numbers(NamedTuple):
 
     scales: int | Const
     zero_points: int | Const
-    params: dict[str, Param]
+    params: dict[str, int]  # the struct ByChannel of wgsl/parts/channels.wgsl
     wide_scales: bool  # float64
     by_channel: bool
 
@@ -76,18 +76,18 @@ def _numbers(integers: Operand, scale: MaybeRef, zero_point: MaybeRef, call: Cal
     assert quantization is not None, "kernels are chosen by quantization"
     axis = None if isinstance(quantization, PerTensor) else quantization.axis
     size, inner = (1, 1) if axis is None else (shape[axis], numel(shape[axis + 1 :]))
-    params: dict[str, Param] = {"count": numel(shape), "channels": max(size, 1), "inner": max(inner, 1)}
+    params = {"channels": max(size, 1), "inner": max(inner, 1)}
     if isinstance(quantization, Dynamic):
         assert scale is not None, "an op reads what its quantization names"
         assert zero_point is not None, "an op reads what its quantization names"
         scales, zeros = call[scale], call[zero_point]
-        params |= {"scale_step": _words(scales), "zero_step": _words(zeros)}
+        params |= {"scale_stride": _words(scales), "zero_point_stride": _words(zeros)}
         return _Numbers(scales.id, zeros.id, params, scales.dtype == "float64", axis is not None)
     if isinstance(quantization, PerTensor):
-        params |= {"scale_step": 0, "zero_step": 0}
+        params |= {"scale_stride": 0, "zero_point_stride": 0}
         one, zero = Const(struct.pack("<f", quantization.scale)), Const(struct.pack("<i", quantization.zero_point))
         return _Numbers(one, zero, params, False, False)
-    params |= {"scale_step": 1, "zero_step": 1 if quantization.zero_points else 0}
+    params |= {"scale_stride": 1, "zero_point_stride": 1 if quantization.zero_points else 0}
     zero_points = Const(quantization.zero_points or bytes(4))
     return _Numbers(Const(quantization.scales), zero_points, params, False, True)
 
@@ -107,7 +107,7 @@ def _quantize_channels(op: Quantize, call: Call) -> Dispatch:
     return Dispatch(
         "quantize_channels",
         {"x": x.id, "scales": scales, "zero_points": numbers.zero_points, "y": y.id},
-        {**numbers.params, "qmin": op.low, "qmax": op.high},
+        {"count": numel(x.shape), "qmin": op.low, "qmax": op.high, "by_channel": numbers.params},
         threads=cdiv(numel(x.shape) * ITEMSIZE[y.dtype], 4),
         constants={"size": ITEMSIZE[y.dtype], "wide_scales": numbers.wide_scales, "reciprocals": one},
     )
@@ -120,7 +120,7 @@ def _dequantize_channels(op: Dequantize, call: Call) -> Dispatch:
     return Dispatch(
         "dequantize_channels",
         {"x": x.id, "scales": numbers.scales, "zero_points": numbers.zero_points, "y": y.id},
-        numbers.params,
+        {"count": numel(x.shape), "by_channel": numbers.params},
         threads=numel(x.shape),
         constants={
             "size": ITEMSIZE[x.dtype],

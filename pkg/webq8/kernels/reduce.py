@@ -1,7 +1,7 @@
 """Reductions over any axes; running sums and softmax along one."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
 from webq8.ir.ops.reduce import (
@@ -20,39 +20,29 @@ from webq8.ir.types import Shape, f32
 from webq8.kernels.average import Means, mean_int8
 from webq8.kernels.lanes import lanes_for, shared_threads
 from webq8.kernels.registry import Call, Operand, kernel
+from webq8.kernels.walk import Axis, contiguous, kept_and_reduced
 
 __all__ = ["mean_float"]
 
-Runs = list[tuple[int, int]]  # sizes and strides, innermost first
-_MOST_RUNS = 4  # of a kind in eight axes
+_MOST_AXES = 4  # that are kept, or reduced, once neighbours of a kind are merged: a tensor has eight at most
 
 
-def _runs(shape: Shape, axes: tuple[int, ...]) -> tuple[Runs, Runs]:
-    """Kept and reduced axes, neighbours of one kind merged."""
-    runs: tuple[Runs, Runs] = ([], [])
-    stride, before = 1, None
-    for i in reversed(range(len(shape))):
-        reduced = i in axes
-        if shape[i] != 1:
-            if reduced == before:
-                size, inner = runs[reduced].pop()
-                runs[reduced].append((size * shape[i], inner))
-            else:
-                runs[reduced].append((shape[i], stride))
-            before = reduced
-        stride *= shape[i]
-    return runs
+def _axes(axes: Sequence[Axis]) -> dict[str, Param]:
+    """The struct Axes of wgsl/parts/reduction.wgsl: always four axes, those that are spare of size 1."""
+    spare = _MOST_AXES - len(axes)
+    return {
+        "sizes": (*(a.size for a in axes), *(1,) * spare),
+        "strides": (*(a.strides[0] for a in axes), *(0,) * spare),
+    }
 
 
 def _geometry(x: Shape, axes: tuple[int, ...]) -> tuple[dict[str, Param], int, int]:
-    """Params of the reducing kernels; how many threads share an output, and how many there are of them in all."""
-    kept, reduced = _runs(x, axes)
-    outputs, count = (math.prod(size for size, _ in run) for run in (kept, reduced))
-    lanes = lanes_for(count, outputs, not reduced or reduced[0][1] == 1)
-    params: dict[str, Param] = {"outputs": outputs, "count": count}
-    for name, run in (("kept", kept), ("reduced", reduced)):
-        padded = run + [(1, 0)] * (_MOST_RUNS - len(run))
-        params |= {name + "_sizes": tuple(s for s, _ in padded), name + "_strides": tuple(s for _, s in padded)}
+    """Params of all kernels with wgsl/parts/reduction.wgsl; how many threads share a result, and how many threads there
+    are in all."""
+    kept, reduced = kept_and_reduced(x, contiguous(x), axes)
+    outputs, count = (math.prod(a.size for a in side) for side in (kept, reduced))
+    lanes = lanes_for(count, outputs, not reduced or reduced[0].strides[0] == 1)
+    params: dict[str, Param] = {"outputs": outputs, "count": count, "kept": _axes(kept), "reduced": _axes(reduced)}
     return params, lanes, shared_threads(outputs, lanes)
 
 

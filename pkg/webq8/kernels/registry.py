@@ -43,15 +43,16 @@ class Operand:
     @property
     def scale(self) -> float:
         """Of a tensor with one scale."""
-        return self._per_tensor.scale
+        return self.per_tensor.scale
 
     @property
     def zero_point(self) -> int:
         """Of a tensor with one zero point."""
-        return self._per_tensor.zero_point
+        return self.per_tensor.zero_point
 
     @property
-    def _per_tensor(self) -> PerTensor:
+    def per_tensor(self) -> PerTensor:
+        """The quantization of a tensor with one scale."""
         assert isinstance(self.tensor.quantization, PerTensor), "kernels are chosen by quantization"
         return self.tensor.quantization
 
@@ -98,8 +99,8 @@ KERNELS: dict[type[Op], Kernel] = {}
 def kernel(
     kind: type[AnyOp], *, layout: LayoutName | LayoutRule[AnyOp] | None = None
 ) -> Callable[[Callable[[AnyOp, Call], Dispatches]], Callable[[AnyOp, Call], Dispatches]]:
-    """Registers what makes dispatches of ops of a kind, and the layout in which it takes and gives int8 tensors: one
-    for all of them, or any where there is None."""
+    """Registers the function that makes the dispatches of a kind of op, and the layout in which these read and write
+    int8 tensors: always the same, one by a rule, or any where there is None."""
 
     def register(function: Callable[[AnyOp, Call], Dispatches]) -> Callable[[AnyOp, Call], Dispatches]:
         rule = layout if callable(layout) else lambda *_: layout

@@ -52,7 +52,7 @@ def resize_nearest(op: ResizeNearest, call: Call) -> Iterator[Dispatch]:
     yield Dispatch(
         "upsample_nearest2d",
         {"x": x.id, "taps": Const(array("I", taps).tobytes()), "y": y.id},
-        {"outputs": outputs, **maps_params(x.shape, y.shape)},
+        {"outputs": outputs, "maps": maps_params(x.shape, y.shape)},
         outputs,
     )
 
@@ -70,6 +70,6 @@ def resize_bilinear(op: ResizeBilinear, call: Call) -> Iterator[Dispatch]:
             "shares": Const(array("f", [share for *_, share in taps]).tobytes()),
             "y": y.id,
         },
-        {"outputs": outputs, **maps_params(x.shape, y.shape)},
+        {"outputs": outputs, "maps": maps_params(x.shape, y.shape)},
         outputs,
     )

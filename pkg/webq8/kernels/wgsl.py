@@ -153,8 +153,6 @@ def _constant(k: Kernel, name: str) -> int:
 
 def pack_params(k: Kernel, values: Values) -> bytes:
     """Fills a kernel's Params by name: {"count": 3, "window": {"stride_height": 2, …}, "axes": (2, 3, …), …}."""
-    if values.keys() != k.params.keys():
-        values = _nested(k.params, values)
     numbers = list[Any]()
     _collect(f"{k.name}.wgsl", k.params, values, numbers)
     try:
@@ -192,48 +190,3 @@ def _check_ranges(fields: Fields, values: Values) -> None:
         for number in value if field.vectors else (value,):
             if not low <= number <= high and math.isfinite(number):  # floats hold the others
                 raise LimitError(f"{name.replace('_', ' ')} = {number} does not fit {low}…{high}")
-
-
-# --- flat names, as handlers give them
-
-
-_RENAMED = {
-    "apart": "pixel_stride",
-    "window": "window_words",
-    "w_input": "weight_input_stride",
-    "w_output": "weight_output_stride",
-    "weight_step": "weight_stride",
-    "bias_step": "bias_stride",
-    "scale_step": "scale_stride",
-    "zero_step": "zero_point_stride",
-    "w_k": "w_k_stride",
-    "w_n": "w_n_stride",
-    "addend_m": "addend_m_stride",
-    "addend_n": "addend_n_stride",
-}
-_ABSENT = ("kernel_height", "dilation_height", "dilation_width")  # what some handlers do not give: windows without
-
-
-def _nested(fields: Fields, values: Values) -> Values:
-    """Flat values as the structs that they go to: a field p.q is "p_q", or "q". Sizes and places become axes."""
-    left: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in values.items()}
-    if "axes" in fields and "axes" not in left:
-        axes = list[int]()
-        for prefixes in [p for p in (["kept_"], ["reduced_"], ["a_", "b_"], [""]) if f"{p[0]}places" in left]:
-            places = [left.pop(f"{prefix}places") for prefix in prefixes]
-            sizes = left.pop("sizes" if prefixes == ["a_", "b_"] else f"{prefixes[0]}sizes")
-            axes += [n for axis in zip(sizes, *places, strict=True) for n in (*axis, 0, 0)[:4]]
-        left["axes"] = tuple(axes)
-
-    def take(fields: Fields, prefix: str) -> dict[str, Any]:
-        taken: dict[str, Any] = {}
-        for name, field in fields.items():
-            if not isinstance(field, Field):
-                taken[name] = take(field, f"{name}_")
-            elif found := [n for n in (f"{prefix}{name}", name) if n in left]:
-                taken[name] = left.pop(found[0])
-            elif name in _ABSENT and prefix == "window_":
-                taken[name] = 1
-        return taken
-
-    return {**take(fields, ""), **left}

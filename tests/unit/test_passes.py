@@ -59,8 +59,12 @@ def test_other_scale_becomes_a_table() -> None:
     b = Builder()
     y = pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))
     q = b.quantize(hardtanh(b, b.dequantize(y)), (0.03, -128))
-    optimized = same_bytes(b.graph(b.dequantize(q, (0.03, -128))), image(1, 5, 3, 3))
+    graph = b.graph(b.dequantize(q, (0.03, -128)))
+    optimized = same_bytes(graph, image(1, 5, 3, 3), names=["fuse_tables", "fuse_bounds"])
     assert short(optimized) == ["Quantize", "Conv2d", "Lookup", "Dequantize"]
+    optimized = same_bytes(graph, image(1, 5, 3, 3))
+    assert short(optimized) == ["Quantize", "Conv2d", "Dequantize"]
+    assert optimized.nodes[1].op.through.grid == PerTensor(0.05, 0)
 
 
 def test_several_functions_become_one_table() -> None:

@@ -154,7 +154,7 @@ class _ToInt8:
         if path.possible(op.x):
             y = path.emit(op.x)
             if (op.low, op.high) != (-128, 127):
-                y = path.bounded(y, op.low, op.high)
+                y = path.bounded(y, (op.low, op.high), out.quantization)
             self.editor.rename(node.outputs[0], y)
             self.editor.remove(node)
 
@@ -233,6 +233,7 @@ class _Path:
         self.p, self.quantize, self.grid = to_int8, quantize, grid
         self.found: dict[Ref, bool] = {}
         self.made: dict[tuple[Ref, PerTensor], Ref] = {}
+        self.averaged: set[Ref] = set()  # means, and what is moved from them
         self.shared = 0
 
     def possible(self, ref: Ref, depth: int = 0) -> bool:
@@ -250,16 +251,26 @@ class _Path:
         if ref in self.p.functions:
             return self.possible(self.p.functions[ref].base, depth + 1)
         if isinstance(op, Clamp):
-            return self.possible(op.x, depth + 1)
+            found = self.possible(op.x, depth + 1)
+            self.averaged |= {ref} if op.x in self.averaged else set()
+            return found
         if (way := self.p.averages(op, self.grid)) is not None:
             assert isinstance(op, _Average)
+            self.averaged.add(ref)
             return self.possible(op.x if way is True else self.p.functions[op.x].base, depth + 1)
         if operands := self.p.operands(op):
             return all(x not in self.p.grids or self.possible(x, depth + 1) for x in operands)
         if not self.p._moves(op) or not (floats := [*self.p._floats(op)]):
             return False
-        self.shared += self.p.editor.uses(ref) > 1
-        return self.shared <= _MOST_SHARED and all(self.possible(x, depth + 1) for x in floats)
+        if not all(self.possible(x, depth + 1) for x in floats):
+            return False
+        if not self.averaged.isdisjoint(floats):
+            self.averaged.add(ref)
+        if sum(map(self.p.editor.uses, node.outputs)) == 1:
+            return True
+        # others go on reading floats, so that the move is done twice: only means are worth that
+        self.shared += 1
+        return ref in self.averaged and self.shared <= _MOST_SHARED
 
     def emit(self, ref: Ref, grid: PerTensor | None = None) -> Ref:
         """Inserts the int8 ops that give `ref` quantized, and returns their result; ask `possible` first."""
@@ -278,7 +289,7 @@ class _Path:
             base = self.emit(known.base, self.p.grids[known.base])
             self.made[ref, grid] = self._looked_up(base, self._table(ref, known.base, grid), grid)
         elif isinstance(op, Clamp):
-            self.made[ref, grid] = self.bounded(self.emit(op.x, grid), *_quantized_bounds(_bounds(op), grid))
+            self.made[ref, grid] = self.bounded(self.emit(op.x, grid), _quantized_bounds(_bounds(op), grid), grid)
         elif (way := self.p.averages(op, grid)) is not None:
             assert isinstance(op, _Average)
             base = op.x if way is True else self.p.functions[op.x].base
@@ -333,8 +344,8 @@ class _Path:
             return x
         return self._insert(Lookup(x, table), [tensor], grid)[0]
 
-    def bounded(self, x: Ref, low: int, high: int) -> Ref:
-        return self._looked_up(x, clamp_table(low, high), self.grid)
+    def bounded(self, x: Ref, bounds: tuple[int, int], grid: PerTensor) -> Ref:
+        return self._looked_up(x, clamp_table(*bounds), grid)
 
 
 def _lacks_batch(op: Op, shape: Shape) -> bool:

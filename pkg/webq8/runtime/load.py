@@ -118,7 +118,7 @@ async def compile_graphs(
 
 
 def _pace(backend: Backend | None) -> Callable[[Steps[T]], Awaitable[T]]:
-    """How a stage of loading is done: on the way to a GPU as its backend needs it, elsewhere at once."""
+    """A function that runs a stage of loading: with the pauses of the backend for a GPU, else at once."""
     return backend.pace if backend else _at_once
 
 

@@ -15,7 +15,7 @@ from webq8 import ops
 from webq8.backends.browser import gpu
 from webq8.backends.browser.bridge import to_object
 from webq8.backends.browser.page import fetch
-from webq8.formats import read_pte
+from webq8.formats.pte import read_pte
 from webq8.handlers import tuning
 from webq8.ir import Call, Graph, Method, Program, Tensor
 from webq8.plan.planner import check_method, plan_program

@@ -170,6 +170,7 @@ EXACT: dict[UnaryFunction, Callable[[Fraction], Fraction]] = {
     "log1p": lambda x: log(1 + x),
     "sin": sine,
     "cos": lambda x: sine(x + pi() / 2),
+    "sinh": lambda x: (exp(x) - exp(-x)) / 2,
 }
 
 # --- arguments
@@ -195,6 +196,7 @@ _DOMAINS: dict[str, tuple[float, float]] = {
     "reciprocal": (-3e38, 3e38),
     "sin": (-3e38, 3e38),
     "cos": (-3e38, 3e38),
+    "sinh": (-89.4, 89.4),
 }
 
 

@@ -15,11 +15,11 @@ from webq8.formats.flatbuf import Table, root
 from webq8.formats.pte.delegate import read_vkgraph
 from webq8.formats.pte.model import EValue, ListRef, OperatorCall, PteMethod, PteProgram, PteState
 from webq8.formats.pte.tensors import DYNAMIC, FLOAT16, checked_shape
-from webq8.formats.sniff import other_backend, what_it_is
+from webq8.formats.sniff import other_backend
 from webq8.ir.types import Tensor
 from webq8.stages import Stage, Steps
 
-__all__ = ["read_program"]
+__all__ = ["is_pte", "read_program"]
 
 _DTYPES = {
     0: "uint8",
@@ -32,9 +32,15 @@ _DTYPES = {
     7: "float64",
     11: "bool",
 }
+_IDENTIFIER = b"ET12"
 _HEADER = struct.Struct("<4sIQQ")  # magic, length, program size, segment base offset; the fourth field is newer
 _VULKAN = "VulkanBackend"
 _LISTED = 4  # bytes of an id in a list, read again with every call that has the list
+
+
+def is_pte(data: memoryview) -> bool:
+    """Whether bytes say that they are a `.pte` file of the version that is read here."""
+    return data[4:8] == _IDENTIFIER
 
 
 @Stage
@@ -54,8 +60,6 @@ class _Reader:
     budget: Budget
 
     def program(self) -> Steps[PteProgram]:
-        if bytes(self.data[4:8]) != b"ET12":
-            raise FormatError(f"{self.name}: {what_it_is(self.data)}")
         end, base = len(self.data), len(self.data)
         if bytes(self.data[8:12]) == b"eh00" and len(self.data) >= 8 + _HEADER.size:
             _, _, end, base = _HEADER.unpack_from(self.data, 8)
@@ -65,7 +69,7 @@ class _Reader:
                     f"{self.name}: the file is cut off: its header speaks of {max(end, base)} bytes, "
                     f"there are {len(self.data)}"
                 )
-        self.flat = root(self.data[:end], b"ET12", self.name, self.budget)
+        self.flat = root(self.data[:end], _IDENTIFIER, self.name, self.budget)
         self.segments = []
         for i, s in enumerate(self.flat.tables(4, f"{self.name}, segment")):
             start, size = base + s.integer(0, "Q"), s.integer(1, "Q")

@@ -34,6 +34,7 @@ const FLOOR = 27u;
 const CEIL = 28u;
 const TRUNC = 29u;
 const SIGN = 30u;
+const SINH = 31u;
 
 override function: u32 = RELU;
 override integer: bool = false;
@@ -75,6 +76,17 @@ fn precise_expm1(v: f32) -> f32 {
     return 2.0 * t / (1.0 - t);
   }
   return exp(v) - 1.0;
+}
+
+// By e^(|v|/2), whose square overflows only where sinh does.
+fn precise_sinh(v: f32) -> f32 {
+  let m = abs(v);
+  if (m < 1.0) {
+    let t = precise_expm1(m);
+    return sign(v) * 0.5 * (t + t / (t + 1.0));
+  }
+  let e = exp(0.5 * m);
+  return sign(v) * (0.5 * e * e - 0.5 / e / e);
 }
 
 // ln(1 + v) for −0.4 < v < 0.67: twice the series of artanh.
@@ -239,6 +251,9 @@ fn apply(bits: u32) -> u32 {
     }
     case COS: {
       r = sine(v, 1);
+    }
+    case SINH: {
+      r = precise_sinh(v);
     }
     case ROUND: {
       r = round(v);

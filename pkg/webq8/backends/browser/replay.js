@@ -221,7 +221,7 @@ globalThis.webq8Replay ??= (() => {
   }
 
   class Replay {
-    // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.Plan; inputs and outputs:
+    // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.plan.Plan; inputs and outputs:
     // arrays of [buffer, offset, size]; states: arrays of a buffer that keeps a value between runs, and two such pieces,
     // where a run finds the value and where it leaves the next; memory: Python's; nudged: whether the device is to be
     // asked for finished work

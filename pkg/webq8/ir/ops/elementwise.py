@@ -41,8 +41,8 @@ _FLOATS = NUMBERS[:1]
 # names of the constants of wgsl/unary.wgsl, wgsl/binary.wgsl and wgsl/compare.wgsl
 UnaryFunction = Literal[
     "abs", "ceil", "cos", "erf", "exp", "expm1", "floor", "gelu", "gelu_tanh", "hardsigmoid", "hardswish", "log",
-    "log10", "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sqrt", "tanh",
-    "trunc",
+    "log10", "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinh", "sqrt",
+    "tanh", "trunc",
 ]  # fmt: skip
 BinaryFunction = Literal[
     "add", "atan2", "div", "div_floor", "div_trunc", "fmod", "maximum", "minimum", "mul", "pow", "remainder"

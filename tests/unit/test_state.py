@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import webq8
 from webq8.backends import null
-from webq8.backends.null import Null
 from webq8.budget import Budget
 from webq8.errors import ClosedError
 from webq8.ir.builder import Builder
@@ -70,7 +69,7 @@ def test_an_exported_model_agrees_with_torch() -> None:
 def test_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     """A buffer each, which resetting writes to and closing frees."""
     monkeypatch.setattr(null.backend, "_device", None)
-    gpu: Null = drive(null.backend.device()).raw
+    gpu = drive(null.backend.device()).raw
     kinds: list[str] = []
     gpu.refuse = kinds.append
     program, x = line("null"), np.zeros(3, np.float32)

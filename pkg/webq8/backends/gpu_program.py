@@ -26,8 +26,8 @@ def _variant(step: Step) -> Variant:
 
 
 class Replay(Protocol):
-    """A method that is encoded again for each run. A source is bytes, or a buffer of the device to copy from. Each state
-    has a buffer, whose content is copied to where a run finds it, and where `run` leaves the next."""
+    """A method that is encoded again for each run. A source is bytes, or a buffer of the device to copy from. Each
+    state has a buffer, whose content is copied to where a run finds it, and where `run` leaves the next."""
 
     def run(self, destination: bytearray | None, kept: Sequence[Any] | None, *sources: Any) -> Awaitable[Any]:
         """Takes the sources and begins a run. When the returned awaitable ends, the outputs lie in `destination`, one

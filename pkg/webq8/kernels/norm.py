@@ -98,12 +98,12 @@ def group_norm(op: GroupNorm, call: Call) -> Iterator[Dispatch]:
 def batch_norm(op: BatchNorm, call: Call) -> Iterator[Dispatch]:
     x = call[op.x]
     bind, strides = _affine(call, op.weight, op.bias)
-    outputs, channels, inner = numel(x.shape), x.shape[1], numel(x.shape[2:])
+    results, channels, inner = numel(x.shape), x.shape[1], numel(x.shape[2:])
     yield Dispatch(
         "batch_norm",
         {"x": x.id, **bind, "mean": call[op.mean].id, "variance": call[op.variance].id, "y": call.out.id},
-        {"outputs": outputs, "channels": channels, "inner": inner, "eps": f32(op.eps), **strides},
-        outputs,
+        {"results": results, "channels": channels, "inner": inner, "eps": f32(op.eps), **strides},
+        results,
     )
 
 

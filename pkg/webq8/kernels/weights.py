@@ -89,7 +89,7 @@ class PackedWindows(NamedTuple):
     """Weights of a grouped convolution as the words of x that each output channel reads.
 
     A group's channels may begin and end within a word of x, so each output channel reads `window` words from its
-    `first` word on, with weights of zero outside of its group. `shared`: the four channels of every output word read
+    `first` word on, with weights of zero outside of its group. `shared`: the four channels of every word of y read
     the same words.
     """
 

@@ -1,6 +1,6 @@
 // uses threads
 // uses maps
-// The mean of each of y_height × y_width windows that divide a map; one thread a result.
+// The means of y_height × y_width windows that divide each map; one thread a result.
 
 struct Params {
   results: u32,

@@ -6,7 +6,7 @@ override count_include_pad: bool = true;
 
 struct Params {
   results: u32,
-  divisor: i32,  // 0: the number of elements
+  divisor: i32,  // 0: each window is divided by the number of its elements
   @align(16) maps: Maps,
   @align(16) window: Window,
 }

@@ -1,5 +1,5 @@
 // uses reduction
-// Whether any element is true, that is not zero, over any dimensions. `lanes` threads share a word of four results, each
+// Whether any element is not zero, over any dimensions. `lanes` threads share a word of four results, each
 // taking every lanes-th element.
 
 override item: u32 = 1u;  // bytes of an element

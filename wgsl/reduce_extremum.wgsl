@@ -1,7 +1,7 @@
 // uses reduction
 // uses floats
 // uses found
-// The largest or smallest element over any dimensions, or where the first such stands; NaN wins either way.
+// The largest or smallest element over any dimensions, or where the first such stands; NaN comes before all others.
 // `lanes` threads share a result, each taking every lanes-th element.
 
 override integer: bool = false;  // int32 in place of float32

@@ -1,7 +1,7 @@
 // uses threads
 // uses maps
-// Each result lies between two rows and two columns of x, as `taps` and the second ones' `shares` say (rows first); one
-// thread a result.
+// Each result is interpolated between two rows and two columns of x: `taps` names them, and `shares` has the weight of the
+// second (for the rows of y first, then for its columns). One thread a result.
 
 struct Params {
   results: u32,

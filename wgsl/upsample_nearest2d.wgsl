@@ -1,6 +1,7 @@
 // uses threads
 // uses maps
-// Each result is the element of x in the row and column that `taps` names (rows first); one thread a result.
+// Each result is the element of x in the row and column that `taps` names (for the rows of y first, then
+// for its columns); one thread a result.
 
 struct Params {
   results: u32,

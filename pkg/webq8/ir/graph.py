@@ -1,6 +1,7 @@
-"""A graph of ops over tensors, and what a program is made of.
+"""A graph of ops over tensors, and the program that such graphs make up.
 
-What has no field to hide or to make is a NamedTuple: those cost pages less to define and make than dataclasses.
+Classes are NamedTuples where no field is left out of repr or has a default factory: a page defines these, and makes
+their objects, faster than those of dataclasses.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ class Node(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """A result that is no tensor: the file has it, and each run returns it."""
+    """A result that is no tensor but a value in the file, which each run returns."""
 
     value: Any
 

@@ -1,4 +1,4 @@
-"""Maps, read at computed places."""
+"""Maps that are sampled at coordinates which the run computes."""
 
 from collections.abc import Iterator
 

@@ -17,7 +17,7 @@ struct Params {
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
 @group(0) @binding(1) var<storage, read> weight: array<u32>;
-@group(0) @binding(2) var<storage, read> channel: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> channel: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> y: array<u32>;
 @group(0) @binding(4) var<uniform> params: Params;
 

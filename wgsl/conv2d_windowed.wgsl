@@ -22,7 +22,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> tap_sums: array<vec4<i32>>;
 @group(0) @binding(3) var<storage, read> first: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read> channel: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> channel: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> y: array<u32>;
 @group(0) @binding(6) var<uniform> params: Params;
 

@@ -16,7 +16,7 @@ struct Params {
 @group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> sums: array<vec4<i32>>;
-@group(0) @binding(3) var<storage, read> channel: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> channel: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> y: array<u32>;
 @group(0) @binding(5) var<uniform> params: Params;
 

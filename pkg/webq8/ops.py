@@ -21,7 +21,7 @@ from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import InputError, LimitError, raise_problems
 from webq8.formats.pte.bind import Held, lower_call
-from webq8.formats.pte.operators import OVERLOADS
+from webq8.formats.pte.operators import all_overloads
 from webq8.formats.pte.schema import Arg, Overload, Scalar, TensorArg, TensorList
 from webq8.ir.builder import Builder
 from webq8.ir.graph import Graph
@@ -35,8 +35,9 @@ from webq8.runtime.tensor import Tensor
 if TYPE_CHECKING:
     from webq8.runtime.program import Program
 
+_OVERLOADS = all_overloads()
 # where overloads share a short name, the first registered has it; `aten::` names are calls outside of delegates
-_SHORT = {spec.short: spec for spec in reversed(OVERLOADS.values()) if "::" not in spec.name}
+_SHORT = {spec.short: spec for spec in reversed([*_OVERLOADS.values()]) if "::" not in spec.name}
 _KEPT = 16  # compiled programs
 _programs: "OrderedDict[tuple[Any, ...], _Compiled]" = OrderedDict()
 
@@ -142,6 +143,9 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
     changed = [replace(p, node="", op="", kind=k) for p, k in zip(problems, kinds, strict=True)]
     raise_problems(overload.short, changed)
     assert lowered is not None
+    for ref, copy in builder.copies():
+        if ref in inputs:
+            inputs[copy] = inputs[ref]
     for ref in inputs:  # what they hold was only looked at
         builder.tensors[ref] = builder.tensors[ref].type()
     call = _Call(builder, inputs, lowered if isinstance(lowered, tuple) else (lowered,))
@@ -270,11 +274,11 @@ def _callable(spec: Overload) -> Callable[..., Any]:
 @cache
 def _named(name: str) -> Callable[..., Any]:
     """Kept here and not as globals: an op that is named like a builtin would hide it."""
-    return _callable(_SHORT.get(name) or OVERLOADS[name])
+    return _callable(_SHORT.get(name) or _OVERLOADS[name])
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    if name not in _SHORT and name not in OVERLOADS:
+    if name not in _SHORT and name not in _OVERLOADS:
         raise AttributeError(f"webq8.ops has no {name!r}; there are {', '.join(sorted(_SHORT))}")
     return _named(name)
 

@@ -30,7 +30,7 @@ def test_progress(webq8_page: PythonPage) -> None:
     assert events[-1] == (1.0, "ready")
     assert any("bytes" in message for _, message in events)
     assert any("shader" in message for _, message in events)
-    assert set(load_ms) == {"read", "parse", "check", "device", "rewrite", "plan", "compile"}
+    assert set(load_ms) == {"read", "parse", "lower", "device", "rewrite", "plan", "compile"}
 
 
 async def run_blocking(url, x):

@@ -1,5 +1,6 @@
 """The desktop's GPU, which here is lavapipe, whatever else the machine has."""
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ def device() -> Iterator[WgpuDevice]:
     assert "llvmpipe" in str(found.adapter)
     yield found
     ops.close()
+    gc.collect()  # results of a call know it and it knows them, so they go together
     live = native.backend.live()
     assert (live["buffers"], live["bytes"]) == (0, 0)
 

@@ -26,6 +26,7 @@ from webq8.stages import drive
 
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
+UPSCALER = ROOT / "web" / "models" / "upscaler.pte"
 CNN = ROOT / "tests" / "data" / "networks" / "cnn.pte"
 DIGITS = (np.load(ROOT / "web" / "models" / "digits.npz")["images"][:8] / 16).astype(np.float32).reshape(-1, 1, 64)
 LOGITS = np.load(ROOT / "tests" / "data" / "digits_golden.npz")["logits"][:8]
@@ -156,6 +157,52 @@ def test_loss_while_idle_is_found_by_the_next_load(own_device: WgpuDevice) -> No
     with pytest.raises(DeviceLost):
         load(CLASSIFIER)
     load(CLASSIFIER).close()
+
+
+def test_tensors_that_stay() -> None:
+    """Three programs in a row, whose maps are never read between them, and ops on the last one's."""
+    digit = DIGITS[0].reshape(1, 1, 8, 8)
+    with load(CLASSIFIER) as classifier, load(UPSCALER) as upscaler:
+        large = upscaler.run(digit, resident=True)
+        shifted = ops.mul(large, webq8.tensor(np.full(large.shape, 0.5, np.float32)))
+        small = ops.slice_copy(ops.slice_copy(shifted, 2, 0, None, 4), 3, 0, None, 4)
+        flat = ops.view_copy(small, [1, 64])
+        drive(flat.buffer("native"))
+        logits = classifier.run(flat, resident=True)
+        assert repr(logits) == f"<webq8 tensor float32 [1, 10], on {classifier.adapter}>"
+        reference = [drive(webq8.load(path, device="cpu")) for path in (UPSCALER, CLASSIFIER)]
+        want = reference[0].run(digit)
+        np.testing.assert_array_equal(drive(large.numpy()), want)
+        np.testing.assert_array_equal(
+            drive(logits.numpy()), reference[1].run((want / 2)[:, :, ::4, ::4].reshape(1, 64))
+        )
+        before = native.backend.live()["buffers"]
+        for tensor in (large, flat, logits):
+            tensor.close()
+        assert native.backend.live()["buffers"] == before - 3
+
+
+def test_a_resident_input_is_copied_at_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submits, "_SECONDS", 1e-12)
+    with load(CLASSIFIER) as program:
+        x = ops.mul(webq8.tensor(DIGITS[0]), webq8.tensor(np.ones((1, 64), np.float32)))
+        drive(x.buffer("native"))
+        run = program(x)
+        x.close()
+        np.testing.assert_array_equal(drive(run), LOGITS[:1])
+
+
+def test_a_tensor_of_a_lost_device(own_device: WgpuDevice) -> None:
+    with load(CLASSIFIER) as program:
+        y = program.run(DIGITS[0], resident=True)
+        own_device.raw.destroy()
+        with pytest.raises(DeviceLost):
+            drive(y.numpy())
+    with (
+        load(CLASSIFIER) as program,
+        pytest.raises(DeviceLost, match=r"held this tensor was lost .*; compute it again"),
+    ):
+        program.run(y)
 
 
 # --- another process

@@ -271,8 +271,8 @@ def arange(start: float, end: float, step: float = 1, dtype: Any = None, *rest: 
 
 
 @oracle("_to_copy", "_to_dim_order_copy")
-def to_copy(x: np.ndarray, dtype: Any = "float32", *rest: Any) -> np.ndarray:
-    return converted(x, dtype_of(dtype, "float32"))
+def to_copy(x: np.ndarray, dtype: Any = None, *rest: Any) -> np.ndarray:
+    return converted(x, dtype_of(dtype, x.dtype))
 
 
 def converted(x: np.ndarray, to: np.dtype) -> np.ndarray:

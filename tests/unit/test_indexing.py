@@ -28,7 +28,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
     ("index", (X, [None, None, indices(2, value=-6)]), r"indices\[2\]: index -6 is outside of dimension 2"),
     ("index", (X, [None, None, None, indices(2)]), r"indices\[3\]: more indices than the 3 dimensions of \[3, 4, 5\]"),
     ("index", (X, [indices(2), indices(3)]), r"the shapes \[2\] and \[3\] do not broadcast"),
-    ("index", (X, [None, None]), "indices: expected a list of tensors"),
+    ("index", (X, [None, None]), "index: there is no index"),
     ("index", (X, [MASK.T]), r"indices\[0\]: a mask \[4, 3\] for dimensions \[3, 4\] from 0 on"),
     ("index", (X, [np.array(True)]), r"indices\[0\]: a mask \[\] for dimensions \[\]"),
     ("index", (X, [X]), r"indices: expected int64 or int32 or bool or uint8 \[\.\.\.\], got float32"),

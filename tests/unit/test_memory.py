@@ -1,6 +1,6 @@
 """Sharing of buffers over time, by sizes and spans of steps alone."""
 
-from webq8.memory import Span, share
+from webq8.plan.memory import Span, share
 
 # a large tensor that is done with, in whose buffer both of the others have room
 SPANS = {0: Span(4096, 0, 1), 1: Span(64, 2, 4), 2: Span(64, 4, 5)}

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
 FILES = sorted([CLASSIFIER, *(DATA / "networks").glob("*.pte"), *(DATA / "goldens").glob("*.pte")])
-CONTAINERS = sorted((DATA / "containers").glob("*.pte"))
+CONTAINERS = sorted(path for path in (DATA / "containers").glob("*.pte") if path.stem != "two_delegates")  # cannot run
 DIGIT = np.zeros((1, 64), np.float32)
 CACHED = ("pipeline", "pipeline layout", "shader module", "bind group layout")  # the device's, not a program's
 
@@ -101,7 +101,8 @@ def test_preparing_that_fails_at_any_step_leaves_nothing(gpu: Null, path: Path) 
         drive(device.load(planned, lambda *_: None)).close()  # the same device can load it after that
         assert held(gpu) == {}
     assert not refusal.refused
-    assert refused == {*CACHED, "buffer", "bind group", "write"}
+    computes = any(plan.steps for plan in planned.plans.values())  # some are a constant
+    assert refused == {"buffer", "write"} | ({*CACHED, "bind group"} if computes else set())
 
 
 def test_running_that_fails_at_any_step_leaves_nothing_more(gpu: Null) -> None:

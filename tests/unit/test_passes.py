@@ -59,8 +59,12 @@ def test_other_scale_becomes_a_table() -> None:
     b = Builder()
     y = pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))
     q = b.quantize(hardtanh(b, b.dequantize(y)), (0.03, -128))
-    optimized = same_bytes(b.graph(b.dequantize(q, (0.03, -128))), image(1, 5, 3, 3))
+    graph = b.graph(b.dequantize(q, (0.03, -128)))
+    optimized = same_bytes(graph, image(1, 5, 3, 3), names=["fuse_tables", "fuse_bounds"])
     assert short(optimized) == ["Quantize", "Conv2d", "Lookup", "Dequantize"]
+    optimized = same_bytes(graph, image(1, 5, 3, 3))
+    assert short(optimized) == ["Quantize", "Conv2d", "Dequantize"]
+    assert optimized.nodes[1].op.through.grid == PerTensor(0.05, 0)
 
 
 def test_several_functions_become_one_table() -> None:
@@ -122,7 +126,7 @@ def test_cat_of_two_scales() -> None:
     parts = [b.dequantize(b.quantize(x, params), params) for params in ((0.05, 0), (0.08, 7))]
     y = b.call("aten.cat.default", b.list(*parts), 1, out=((2, 6), "float32"))
     optimized = same_bytes(b.graph(b.quantize(y, (0.05, 0))), image(2, 3))
-    assert sorted(short(optimized)) == ["Concat", "Quantize", "Quantize", "Lookup"]
+    assert sorted(short(optimized)) == ["Concat", "Lookup", "Quantize", "Quantize"]
 
 
 def test_cat_along_channels_stays_channels_last() -> None:

@@ -139,7 +139,7 @@ class WgpuDevice:
 
     def pipeline(self, variant: Variant) -> "Future[Any]":
         name, constants, writable = variant
-        source = wgsl.module_source(name, self.target.packed_dot, writable)
+        source = wgsl.module_source(name, self.target.dot4, writable)
 
         def begin() -> Future[Any]:
             with self.failing():

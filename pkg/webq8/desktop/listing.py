@@ -1,6 +1,6 @@
 """The operators that webq8 takes, as a table for people: pkg/OPS.md is made of it (`webq8 ops --markdown`)."""
 
-from webq8.formats.pte.operators import OVERLOADS
+from webq8.formats.pte.operators import all_overloads
 from webq8.formats.pte.schema import Arg, Overload, Scalar, TensorArg, TensorList
 
 __all__ = ["markdown", "rows"]
@@ -9,7 +9,7 @@ __all__ = ["markdown", "rows"]
 def rows() -> list[tuple[str, str, str, str]]:
     """(names, tensors, result, other arguments) of every operator; overloads whose columns are the same share a row."""
     names: dict[tuple[str, str, str, int], list[str]] = {}
-    for overload in OVERLOADS.values():
+    for overload in all_overloads().values():
         names.setdefault((*_columns(overload), id(overload.lower)), []).append(overload.name)
     return [(", ".join(alike), tensors, result, others) for (tensors, result, others, _), alike in names.items()]
 
@@ -35,9 +35,10 @@ def markdown() -> str:
     lines = [
         "# Ops",
         "",
-        "Made by `webq8 ops --markdown` from the declarations; a test compares. A letter is the same size everywhere in",
-        "a row, `*B` any number of leading sizes, `K+` at least K, `...` any shape. Sizes need no alignment; int32 sums",
-        "have at most 65,793 terms. What a row does not allow is refused when a file is loaded, with node and value.",
+        "Made by `webq8 ops --markdown` from the declarations; a test compares. A letter is the same size everywhere",
+        "in a row, `*B` any number of leading sizes, `K+` at least K, `...` any shape. Sizes need no alignment; int32",
+        "sums have at most 65,793 terms. What a row does not allow is refused when a file is loaded, with node and",
+        "value.",
         "",
         "| op | tensors | result | other arguments |",
         "|---|---|---|---|",

@@ -11,7 +11,7 @@ __all__ = ["File", "FileMethod", "read_file"]
 def read_file(data: bytes | bytearray | memoryview, name: str = "program") -> Steps[File]:
     """Reads a whole file. `name` stands for it in messages.
 
-    Raises FormatError where the file is damaged, or of a kind that webq8 cannot read. What is sound but not supported is
-    found when a method is lowered.
+    Raises FormatError where the file is damaged, or of a kind that webq8 cannot read. What is sound but not supported
+    is found when a method is lowered.
     """
     return (yield from read_pte.steps(data, name))

@@ -1,8 +1,10 @@
 """A graph in the making, to which whoever lowers a file or a call adds tensors and ops."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from webq8.budget import Budget
+from webq8.errors import FormatError, Unsupported
 from webq8.ir.graph import Node
 from webq8.ir.ops.core import Op
 from webq8.ir.ops.move import Bitcast
@@ -57,6 +59,10 @@ class Builder:
             return ref
         return self.node(Bitcast(ref), (replace(tensor, quantization=quantization),))[0]
 
+    def copies(self) -> Iterator[tuple[Ref, Ref]]:
+        """Constants, each with one that is the same with another quantization, in the order in which they were made."""
+        return ((ref, copy) for (ref, _), copy in self._constants.items())
+
     def emit(self, op: Op, quantization: Quantization | None = None) -> Ref:
         """Adds an op with one result. With a quantization the result is int8, unless the op says otherwise."""
         (result,) = op.infer(self.tensors)
@@ -83,6 +89,6 @@ class Builder:
         for declared, ref in zip(self.declared, refs, strict=False):
             made = self.tensors[ref]
             if (declared.shape, declared.dtype) != (made.shape, made.dtype):
-                raise BadArg(
-                    f"out: expected {made.dtype} {list(made.shape)}, got {declared.dtype} {list(declared.shape)}"
-                )
+                kind = Unsupported if declared.dtype != made.dtype else FormatError
+                made_text, text = (f"{t.dtype} {list(t.shape)}" for t in (made, declared))
+                raise BadArg(f"out: expected {made_text}, got {text}", kind)

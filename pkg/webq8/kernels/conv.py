@@ -102,7 +102,7 @@ def conv2d(op: Conv2d, call: Call) -> Iterator[Dispatch]:
     """A convolution by the kernel that kernels/select.py chooses; a pointwise one is a matrix product."""
     x, weight = call[op.x], call[op.weight]
     bias = None if op.bias is None else call[op.bias]
-    products = Products(x, weight, bias, call.out, op.activation, op.bounds, call.target)
+    products = Products(x, weight, bias, call.out, op, call.target)
     pixel_bytes = x.layout.padded
     by = select.convolution(op, weight.shape, x.shape[1], pixel_bytes, call.target)
     if by == "pointwise":
@@ -153,12 +153,12 @@ def _direct(c: _Convolution) -> Dispatch:
             "x": c.p.x.id,
             "weight": pack_rows(c.p.weight.data, c.out_channels, c.taps, c.in_channels, c.pixel_bytes),
             "tap_sums": c.tap_sums(),
-            "channel": c.p.channel(c.out_channels),
+            "channel": c.p.channel(),
             "y": c.p.y.id,
         },
         {"pixels": c.pixels, **c.params()},
         threads=cdiv(c.pixels, _PIXELS) * cdiv(c.out_channels, 4),
-        constants={"long_sums": c.in_channels > _EXACT_PRODUCTS},
+        constants={"long_sums": c.in_channels > _EXACT_PRODUCTS, **c.p.overrides()},
         operations=c.operations,
     )
 
@@ -171,11 +171,11 @@ def _windowed(c: _Convolution) -> Dispatch:
         "x": c.p.x.id,
         "weight": packed.weights,
         "first": packed.first,
-        "channel": c.p.channel(c.out_channels),
+        "channel": c.p.channel(),
         "y": c.p.y.id,
     }
     params: dict[str, Param] = {"window_words": packed.window, **c.params()}
-    constants = {"shared_window": packed.shared, "transposed": c.op.transposed}
+    constants = {"shared_window": packed.shared, "transposed": c.op.transposed, **c.p.overrides()}
     # between the pixels of a thread, so that they take the same taps
     pixel_stride = max(1, min(c.op.stride[1], width)) if c.op.transposed else 1
     name = select.windowed(4 * packed.window, width // pixel_stride, words, c.p.target)
@@ -194,7 +194,7 @@ def _depthwise(c: _Convolution) -> Dispatch:
     bind: dict[str, int | Const] = {
         "x": c.p.x.id,
         "weight": pack_columns(c.p.weight.data, c.out_channels, c.taps, 4 * words),
-        "channel": c.p.channel(c.out_channels, 4 * words),
+        "channel": c.p.channel(),
         "y": c.p.y.id,
     }
     name = select.depthwise(c.op, c.kernel, c.pixels * words, c.pixel_bytes, c.p.target)
@@ -206,7 +206,7 @@ def _depthwise(c: _Convolution) -> Dispatch:
     else:
         params["words"] = threads
         threads //= 4 if name == "conv2d_depthwise_wide" else 1
-    return Dispatch(name, bind, params, threads, operations=c.operations)
+    return Dispatch(name, bind, params, threads, c.p.overrides(), operations=c.operations)
 
 
 def _depthwise_3x3(c: _Convolution, bind: Mapping[str, int | Const]) -> Dispatch:
@@ -231,6 +231,7 @@ def _depthwise_3x3(c: _Convolution, bind: Mapping[str, int | Const]) -> Dispatch
             "band_rows": band_rows,
         },
         threads,
+        c.p.overrides(),
         operations=c.operations,
     )
 

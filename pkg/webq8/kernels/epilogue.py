@@ -4,10 +4,10 @@ import struct
 from array import array
 from typing import NamedTuple
 
-from webq8.dtypes import round_up
-from webq8.ir.ops.linear import Activation
+from webq8.ir.ops.conv import Conv2d
+from webq8.ir.ops.linear import Linear
 from webq8.ir.plan import Const, Param
-from webq8.ir.types import PerChannel, f32
+from webq8.ir.types import PerChannel, PerTensor, f32
 from webq8.kernels.registry import Operand
 from webq8.target import Target
 
@@ -17,41 +17,51 @@ _LOWEST = -struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 
 
 class Products(NamedTuple):
-    """The tensors and options of an int8 linear layer or convolution: y = requantize(Σ x · weight), with a scale and a
-    bias for each channel, an activation, and bounds of the int8 results."""
+    """The tensors of an int8 linear layer or convolution, and the op: y = requantize(Σ x · weight), with a scale and a
+    bias for each channel, an activation, bounds of the int8 results, and a table that these go through."""
 
     x: Operand
     weight: Operand
     bias: Operand | None
     y: Operand
-    activation: Activation
-    bounds: tuple[int, int]
+    op: Linear | Conv2d
     target: Target
 
     def epilogue(self) -> dict[str, Param]:
         """The struct Epilogue of wgsl/parts/epilogue.wgsl. Without an activation it clamps at the lowest float32."""
+        op = self.op
+        grid = op.through.grid if op.through else PerTensor(self.y.scale, self.y.zero_point)
         return {
             "x_zero_point": self.x.zero_point,
             "x_scale": f32(self.x.scale),
-            "inv_y_scale": f32(1.0 / self.y.scale),
-            "y_zero_point": self.y.zero_point,
-            "activation_min": 0.0 if self.activation == "relu" else _LOWEST,
-            "y_min": self.bounds[0],
-            "y_max": self.bounds[1],
+            "inv_y_scale": f32(1.0 / grid.scale),
+            "y_zero_point": grid.zero_point,
+            "activation_min": 0.0 if op.activation == "relu" else _LOWEST,
+            "y_min": op.bounds[0],
+            "y_max": op.bounds[1],
+            "table": self._room // 2,
         }
 
-    def channel(self, channels: int, padded: int = 0) -> Const:
-        """What kernels bind as `channel`: scales and biases."""
-        return per_channel(self.weight, self.bias, channels, padded)
+    def overrides(self) -> dict[str, bool]:
+        """Of the epilogue."""
+        return {"through_table": True} if self.op.through else {}
+
+    def channel(self) -> Const:
+        """What kernels bind as `channel`: scales and biases, then the table if there is one."""
+        channels = per_channel(self.weight, self.bias, self._room)
+        return Const(channels.data + self.op.through.table) if self.op.through else channels
+
+    @property
+    def _room(self) -> int:
+        """For how many channels there are scales: those that y has in its layout."""
+        return self.y.layout.padded
 
 
-def per_channel(weight: Operand, bias: Operand | None, channels: int, padded: int = 0) -> Const:
-    """For each word of four channels their scales, then their biases, which are zero without `bias`.
-
-    `padded`: for how many channels there is room, if more than `channels`.
-    """
+def per_channel(weight: Operand, bias: Operand | None, padded: int) -> Const:
+    """For each word of four channels their scales, then their biases, which are zero without `bias`; for `padded`
+    channels, of which the last may be too many."""
     assert isinstance(weight.quantization, PerChannel), "kernels are chosen by quantization"
-    padded = max(padded, round_up(channels, 4))
+    channels = weight.shape[0]
     out = array("f", bytes(8 * padded))
     for at, data in enumerate((weight.quantization.scales, bias.data if bias else b"")):
         row = array("f", bytes(data[: 4 * channels]))

@@ -59,7 +59,7 @@ def gemm(
             "x": p.x.id,
             "weight": weight,
             "sums": sums,
-            "channel": p.channel(columns),
+            "channel": p.channel(),
             "y": p.y.id,
         },
         {
@@ -78,6 +78,7 @@ def gemm(
         },
         threads=tiles * phases * _THREADS,
         constants={
+            **p.overrides(),
             "rows_are": x_rows.rows_are,
             "pixel_words": min(4, x_rows.pixel_bytes // 4),  # 4 for any whole number of vec4
             "phase_rows": x_rows.strides[0],

@@ -24,7 +24,7 @@ def linear(op: Linear, call: Call) -> Iterator[Dispatch]:
     x, weight = call[op.x], call[op.weight]
     bias = None if op.bias is None else call[op.bias]
     if call.out.dtype == "int8":
-        products = Products(x, weight, bias, call.out, op.activation, op.bounds, call.target)
+        products = Products(x, weight, bias, call.out, op, call.target)
         *lead, k = x.shape
         yield from matrix_product(products, numel(tuple(lead)), k, weight.shape[0], round_up(k, 16))
     else:
@@ -44,19 +44,19 @@ def matrix_product(p: Products, rows: int, k: int, n: int, k_bytes: int) -> Iter
         "x": p.x.id,
         "weight": weight,
         "sums": sums,
-        "channel": p.channel(n),
+        "channel": p.channel(),
         "y": p.y.id,
     }
     params: dict[str, Param] = {"n_words": n_padded // 4, "k_steps": k_bytes // 16, "epilogue": p.epilogue()}
     if by == "linear_gemv":
         lanes = min(_GEMV_THREADS, 1 << max(0, (cdiv(k_bytes, 16) - 1).bit_length() - 2))
         threads = cdiv(n_padded // 4, _GEMV_THREADS // lanes) * _GEMV_THREADS
-        yield Dispatch(by, bind, params, threads, constants={"lanes": lanes}, operations=operations)
+        yield Dispatch(by, bind, params, threads, constants={"lanes": lanes, **p.overrides()}, operations=operations)
         return
     params |= {"rows": rows, "y_stride": p.y.layout.padded // 4}
     tiles_n = cdiv(n, _TILE)
     threads = cdiv(rows, _TILE) * tiles_n * (_TILE // 4) ** 2
-    yield Dispatch(by, bind, params | {"tiles_n": tiles_n}, threads, operations=operations)
+    yield Dispatch(by, bind, params | {"tiles_n": tiles_n}, threads, p.overrides(), operations=operations)
 
 
 def _float_product(call: Call, op: Linear) -> Dispatch:
@@ -68,7 +68,7 @@ def _float_product(call: Call, op: Linear) -> Dispatch:
     bind: dict[str, int | Const] = {
         "x": x.id,
         "weight": pack_rows(weight.data, n, 1, k, k_bytes),
-        "channel": per_channel(weight, None if op.bias is None else call[op.bias], n),
+        "channel": per_channel(weight, None if op.bias is None else call[op.bias], round_up(n, 4)),
         "y": y.id,
     }
     params: dict[str, Param] = {"rows": rows, "n": n, "n_words": n_words}

@@ -4,6 +4,7 @@ constants, workgroup size).
 The WGSL is the only description of a kernel's interface; whoever fills it does so by name.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -125,8 +126,8 @@ def _format(fields: Fields) -> str:
 
 
 @cache
-def module_source(name: str, packed_dot: bool, writable: tuple[str, ...] = ()) -> str:
-    """The whole WGSL module of a kernel. `packed_dot`: WGSL here has `packed_4x8_integer_dot_product`.
+def module_source(name: str, dot4: str, writable: tuple[str, ...] = ()) -> str:
+    """The whole WGSL module of a kernel; `dot4` is the part with its dot products, as `Target.dot4` names it.
 
     `writable` bindings are declared read_write although the kernel only reads them (see Step in ir/plan.py).
     """
@@ -135,7 +136,7 @@ def module_source(name: str, packed_dot: bool, writable: tuple[str, ...] = ()) -
         source = source.replace(f"var<storage, read> {variable}:", f"var<storage, read_write> {variable}:")
     if not source.startswith(_USES_DOT4):
         return source
-    return _read("parts/dot4_packed" if packed_dot else "parts/dot4_plain") + source
+    return _read(f"parts/{dot4}") + source
 
 
 def override_values(k: Kernel, given: Mapping[str, int | float | bool | str]) -> dict[str, int | float | bool]:
@@ -187,5 +188,5 @@ def _check_ranges(fields: Fields, values: "Params") -> None:
             continue
         low, high = _RANGES[field.code]
         for number in value if field.vectors else (value,):
-            if not low <= number <= high and number == number:  # NaN has its place
+            if not low <= number <= high and math.isfinite(number):  # floats hold the others
                 raise LimitError(f"{name.replace('_', ' ')} = {number} does not fit {low}…{high}")

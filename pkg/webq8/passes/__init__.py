@@ -5,7 +5,7 @@ from collections.abc import Collection
 from webq8.ir.graph import Graph, Node
 from webq8.ir.types import Ref
 from webq8.passes.int8 import arithmetic_on_int8, run_on_int8
-from webq8.passes.tables import fuse_bounds, fuse_tables
+from webq8.passes.tables import fuse_bounds, fuse_into_sums, fuse_tables
 from webq8.stages import Stage, Steps
 
 __all__ = ["OPTIMIZATIONS", "drop_dead_nodes", "optimize", "required"]
@@ -14,6 +14,7 @@ OPTIMIZATIONS: dict[str, Stage[[Graph], Graph]] = {
     "arithmetic_on_int8": arithmetic_on_int8,
     "fuse_tables": fuse_tables,
     "fuse_bounds": fuse_bounds,
+    "fuse_into_sums": fuse_into_sums,
 }
 
 

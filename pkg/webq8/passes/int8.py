@@ -4,8 +4,8 @@
     dequantize → move, or the largest → quantize        the same of int8: quantizing never swaps two values' order
     dequantize → mean → quantize                        a sum of int8, scaled once
 
-Float32 functions and sums differ between devices, and by a quantum where a result is a tie; tables that are computed here
-and sums of integers do not. So this says what a graph computes, for the reference as well.
+Float32 functions and sums differ between devices, and by a quantum where a result is a tie; tables that are computed
+here and sums of integers do not. So this says what a graph computes, for the reference as well.
 """
 
 import math
@@ -17,11 +17,11 @@ from webq8.dtypes import cast, numel
 from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.core import Op
 from webq8.ir.ops.elementwise import ON_INT8, Binary, Clamp, Elementwise, Lookup, Unary
-from webq8.ir.ops.move import PixelShuffle
+from webq8.ir.ops.move import PixelShuffle, Reshape
 from webq8.ir.ops.pool import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
 from webq8.ir.ops.quantize import Dequantize, Quantize
 from webq8.ir.ops.reduce import FixedPointTable, Mean, check_mean_scales
-from webq8.ir.types import BadArg, PerTensor, Ref, Tensor, f32
+from webq8.ir.types import BadArg, PerTensor, Ref, Shape, Tensor, f32
 from webq8.passes.editor import Editor
 from webq8.passes.tables import IDENTITY, clamp_table, signed
 from webq8.stages import Stage, Steps
@@ -180,9 +180,10 @@ class _Rewriting:
             table = self._whole_numbers(op, known) if known else None
             if table is None:
                 return None
+        shape = self._tensor(op.x).shape
         try:
             check_mean_scales(table.unit if table else grid.scale if grid else 0.0, y.scale)
-            kind = Tensor(self._tensor(op.x).shape, "int8", None, grid)
+            kind = Tensor((1, *shape) if _lacks_batch(op, shape) else shape, "int8", None, grid)
             op.replace(x=Ref(0), table=table).infer([kind])
         except BadArg:
             return None
@@ -280,8 +281,7 @@ class _Path:
             assert isinstance(op, _Average)
             base = op.x if way is True else self.r.functions[op.x].base
             x = self.emit(base, self.r.grids[base])
-            table = None if way is True else way
-            [self.made[ref, grid]] = self._insert(op.replace(x=x, table=table), [tensor], grid)
+            self.made[ref, grid] = self._averaged(op.replace(x=x, table=None if way is True else way), tensor, grid)
         elif operands := self.r.operands(op):
             a, b = (self.emit(x, self.r.grids[x]) if x in self.r.grids else x for x in operands)
             [self.made[ref, grid]] = self._insert(op.replace(a=a, b=b), [tensor], grid)
@@ -289,6 +289,17 @@ class _Path:
             new = {x: self.emit(x, grid) for x in self.r._floats(op)}
             outs = self._insert(op.reading(lambda x: new.get(x, x)), map(self.r._tensor, node.outputs), grid)
             self.made |= {(old, grid): out for old, out in zip(node.outputs, outs, strict=True)}
+
+    def _averaged(self, op: _Average, like: Tensor, grid: PerTensor) -> Ref:
+        """An average on int8; a map without a batch is one of a batch of one."""
+        x = self.r._tensor(op.x)
+        if not _lacks_batch(op, x.shape):
+            return self._insert(op, [like], grid)[0]
+        assert isinstance(x.quantization, PerTensor), "what runs on int8 has one scale"
+        batch = (1, *x.shape)
+        [whole] = self._insert(Reshape(op.x, batch), [Tensor(batch, "int8")], x.quantization)
+        [y] = self._insert(op.replace(x=whole), [Tensor((1, *like.shape), "int8")], grid)
+        return self._insert(Reshape(y, like.shape), [like], grid)[0]
 
     def _insert(self, op: Op, like: "Iterator[Tensor] | list[Tensor]", grid: PerTensor) -> tuple[Ref, ...]:
         outs = tuple(self.r.editor.add(Tensor(t.shape, "int8", None, grid)) for t in like)
@@ -322,6 +333,10 @@ class _Path:
 
     def bounded(self, x: Ref, low: int, high: int) -> Ref:
         return self._looked_up(x, clamp_table(low, high), self.grid)
+
+
+def _lacks_batch(op: Op, shape: Shape) -> bool:
+    return isinstance(op, AvgPool2d | AdaptiveAvgPool2d) and len(shape) == 3
 
 
 def _bounds(clamp: Clamp) -> tuple[float, float]:

@@ -1,13 +1,16 @@
-"""Tables of 256 entries: those in a row become one, and those that only bound their input an epilogue."""
+"""Tables of 256 entries: those in a row become one, and those after sums of products part of them."""
 
 from functools import cache
 
 from webq8.ir.graph import Graph
+from webq8.ir.ops.conv import Conv2d
 from webq8.ir.ops.elementwise import Lookup
+from webq8.ir.ops.linear import Linear, Through
+from webq8.ir.types import PerTensor
 from webq8.passes.editor import Editor
 from webq8.stages import Stage, Steps
 
-__all__ = ["IDENTITY", "clamp_table", "fuse_bounds", "fuse_tables", "signed"]
+__all__ = ["IDENTITY", "clamp_table", "fuse_bounds", "fuse_into_sums", "fuse_tables", "signed"]
 
 IDENTITY = bytes(v & 255 for v in range(-128, 128))
 
@@ -41,6 +44,23 @@ def fuse_tables(graph: Graph) -> Steps[Graph]:
             editor.remove(node)
         else:
             editor.replace(node, node._replace(op=both))
+    return editor.graph()
+
+
+@Stage
+def fuse_into_sums(graph: Graph) -> Steps[Graph]:
+    """A table becomes part of the linear layer or convolution before it, if nobody else reads that."""
+    editor = Editor(graph)
+    for node in editor.each():
+        yield
+        before = editor.producer(node.op.x) if isinstance(node.op, Lookup) else None
+        if before is None or not isinstance(before.op, Linear | Conv2d) or editor.uses(before.outputs[0]) != 1:
+            continue
+        grid = editor.tensors[before.outputs[0]].quantization
+        if isinstance(node.op, Lookup) and before.op.through is None and isinstance(grid, PerTensor):
+            op = before.op.replace(through=Through(grid, node.op.table))
+            editor.remove(before)
+            editor.replace(node, before._replace(op=op, outputs=node.outputs))
     return editor.graph()
 
 

@@ -12,7 +12,7 @@ from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.move import Bitcast
 from webq8.ir.plan import Alias, Const, Dispatch, Plan, ProgramPlan, Slot, Step
 from webq8.ir.types import BadArg, Tensor
-from webq8.kernels import KERNELS, Call, Operand, wgsl
+from webq8.kernels import Call, Operand, kernel_of, wgsl
 from webq8.kernels.layouts import relayout
 from webq8.plan.layout import LayoutName, default_layout, layout, nbytes
 from webq8.plan.memory import ALIGNMENT, Span, largest_sum, share
@@ -93,7 +93,7 @@ class _Planner:
 
     def _wanted(self, node: Node) -> LayoutName | None:
         """The layout that a node wants its int8 tensors in, where it is not all the same to it."""
-        rule, tensors = KERNELS[type(node.op)].layout, self.graph.tensors
+        rule, tensors = kernel_of(type(node.op)).layout, self.graph.tensors
         return rule(node.op, [tensors[i] for i in node.op.reads()], [tensors[i] for i in node.outputs])
 
     def _new(self, tensor: Tensor, name: LayoutName) -> int:
@@ -137,7 +137,7 @@ class _Planner:
             operands[ref] = Operand(i, tensors[ref], self.layouts[i])
         outs = [Operand(i, tensors[i], self.layouts[i]) for i in node.outputs]
         try:
-            for made in KERNELS[type(op)].dispatches(op, Call(operands, outs, self.target)):
+            for made in kernel_of(type(op)).dispatches(op, Call(operands, outs, self.target)):
                 if isinstance(made, Alias):
                     self.roots[made.target] = self.root(made.source)
                 else:

@@ -14,7 +14,7 @@ def conv2d(op: Conv2d, arrays: Arrays) -> Array:
     x = arrays[op.x].astype(np.float64) - of_x.zero_point  # so that padding is zero
     acc = _sums(op, x, np.moveaxis(grouped, -1, 2), arrays.out.shape).astype(np.int64)
     scales, bias = channel_scales(arrays.type(op.weight)), None if op.bias is None else arrays[op.bias]
-    return requantize(acc, of_x, scales, bias, op.activation, arrays.out_quantization, op.bounds, 1)
+    return requantize(acc, of_x, scales, bias, op, arrays.out_quantization, 1)
 
 
 @reference(Convolution)

@@ -22,7 +22,7 @@ __all__ = ["Array", "Arrays", "Result", "fold_constants", "initial_states", "ref
 
 Array = npt.NDArray[Any]
 Result = Array | tuple[Array, ...]  # a tuple for several results
-O = TypeVar("O", bound=Op)
+AnyOp = TypeVar("AnyOp", bound=Op)
 _RUN: dict[type[Op], Callable[..., Result]] = {}
 
 
@@ -62,8 +62,8 @@ def per_tensor(tensor: Tensor) -> PerTensor:
     return tensor.quantization
 
 
-def reference(kind: type[O]) -> Callable[[Callable[[O, Arrays], Result]], Callable[[O, Arrays], Result]]:
-    def register(function: Callable[[O, Arrays], Result]) -> Callable[[O, Arrays], Result]:
+def reference(kind: type[AnyOp]) -> Callable[[Callable[[AnyOp, Arrays], Result]], Callable[[AnyOp, Arrays], Result]]:
+    def register(function: Callable[[AnyOp, Arrays], Result]) -> Callable[[AnyOp, Arrays], Result]:
         _RUN[kind] = function
         return function
 
@@ -105,7 +105,7 @@ def _run(tensors: Sequence[Tensor], node: Node, found: dict[Ref, Array]) -> None
 
 
 def fold_constants(graph: Graph, budget: Budget | None = None) -> Graph:
-    """Computes now, once, what is exact and reads constants only; what the budget does not afford is left to the GPU."""
+    """Computes now, once, what is exact and reads constants only; what the budget does not afford is left as it is."""
     budget = budget or Budget(None, "")
     tensors, nodes = list(graph.tensors), list[Node]()
     for node in graph.nodes:

@@ -4,7 +4,8 @@ import numpy as np
 
 from webq8.backends.reference.core import Array, Arrays, reference
 from webq8.backends.reference.numbers import inverse, to_integers
-from webq8.ir.ops.linear import Activation, Linear
+from webq8.ir.ops.conv import Conv2d
+from webq8.ir.ops.linear import Linear
 from webq8.ir.types import PerChannel, PerTensor, Tensor
 
 __all__ = ["channel_scales", "requantize"]
@@ -20,21 +21,22 @@ def requantize(
     x: PerTensor,
     w_scales: Array,
     bias: Array | None,
-    activation: Activation,
+    op: Linear | Conv2d,
     y: PerTensor,
-    bounds: tuple[int, int],
     axis: int,
 ) -> Array:
-    """Accumulators to int8; `axis` is the output channels'."""
+    """Accumulators to int8, as the op's epilogue says; `axis` is the output channels'."""
     shape = [1] * acc.ndim
     shape[axis] = -1
     v = acc.astype(np.float32) * np.float32(x.scale)
     v = v * w_scales.reshape(shape)
     if bias is not None:
         v = v + bias[: acc.shape[axis]].reshape(shape)
-    if activation == "relu":
+    if op.activation == "relu":
         v = np.maximum(v, np.float32(0))
-    return to_integers(v * inverse(y.scale), y.zero_point, *bounds)
+    grid = op.through.grid if op.through else y
+    q = to_integers(v * inverse(grid.scale), grid.zero_point, *op.bounds)
+    return np.frombuffer(op.through.table, np.int8)[q.astype(np.int32) + 128] if op.through else q
 
 
 @reference(Linear)
@@ -46,7 +48,7 @@ def linear(op: Linear, arrays: Arrays) -> Array:
         # float64 holds these sums exactly, and its matrix product is far faster than numpy's integer one
         acc = ((x.astype(np.float64) - of_x.zero_point) @ weight.T).astype(np.int64)
         if arrays.out.dtype == "int8":
-            return requantize(acc, of_x, scales, bias, op.activation, arrays.out_quantization, op.bounds, -1)
+            return requantize(acc, of_x, scales, bias, op, arrays.out_quantization, -1)
         v = acc.astype(np.float32) * np.float32(of_x.scale)
     else:
         v = (x.astype(np.float64) @ weight.T).astype(np.float32)

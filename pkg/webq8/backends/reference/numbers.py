@@ -12,7 +12,7 @@ def to_integers(scaled: Array, zero_point: Array | int, low: int = -128, high: i
     """Rounds half to even, adds the zero point, clamps in float; NaN gives the zero point."""
     q = np.clip(np.rint(scaled) + np.float32(zero_point), np.float32(low), np.float32(high))
     # bounds that float32 rounds up saturate
-    whole = np.clip(np.where(np.isnan(scaled), zero_point, q.astype(np.float64)), low, high)
+    whole = np.where(np.isnan(scaled), zero_point, np.clip(q.astype(np.float64), low, high))
     return whole.astype(np.int64).astype(dtype)
 
 

@@ -160,6 +160,8 @@ class _Binder:
         if not declared:
             return
         kinds = out.of(len(declared)) if isinstance(out, TensorList) else (out,)
+        if len(kinds) != len(declared):
+            raise BadArg(f"out: {len(declared)} tensors, {len(kinds)} expected")
         for kind, tensor in zip(kinds, declared, strict=True):
             if tensor.dtype not in kind.dtypes:
                 raise BadArg(f"out: expected {kind.text()}, got {tensor.dtype} {list(tensor.shape)}", Unsupported)

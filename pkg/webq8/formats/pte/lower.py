@@ -7,7 +7,7 @@ from webq8.budget import Budget
 from webq8.errors import FormatError, Problem, raise_problems
 from webq8.formats.pte.bind import Given, Held, lower_call
 from webq8.formats.pte.model import EValue, ListRef, OperatorCall, PteMethod, PteState
-from webq8.formats.pte.operators import OVERLOADS
+from webq8.formats.pte.operators import find_overload
 from webq8.formats.pte.schema import got
 from webq8.ir.builder import Builder
 from webq8.ir.graph import Fixed, Graph, State
@@ -47,12 +47,13 @@ class _Lowering:
             if isinstance(tensor := method.values[i], Tensor):
                 self.refs.setdefault(i, self.builder.add(tensor.type()))
         for state in method.states:
-            assert isinstance(tensor := method.values[state.value], Tensor), "the reader has seen that"
+            tensor = method.values[state.value]
+            assert isinstance(tensor, Tensor), "the reader has seen that"
             self.refs.setdefault(state.value, self.builder.add(tensor.type()))
         self.inputs = tuple(self.refs[i] for i in dict.fromkeys(method.inputs) if i in self.refs)
 
     def call(self, call: OperatorCall) -> None:
-        overload = OVERLOADS.get(call.name)
+        overload = find_overload(call.name)
         if overload is None:
             self.problems.append(Problem(call.where, call.name, "no such op in webq8"))
             return

@@ -33,8 +33,8 @@ class OperatorCall(NamedTuple):
 
 
 class PteState(NamedTuple):
-    """A tensor that keeps its value between runs, and the value that a run leaves in it. `initial`: what it holds before
-    the first run, little-endian; None for zeros."""
+    """A tensor that keeps its value between runs, and the value that a run leaves in it. `initial` is what it holds
+    before the first run, little-endian; None for zeros."""
 
     value: int
     next: int

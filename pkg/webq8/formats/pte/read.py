@@ -319,8 +319,8 @@ class _MethodReader:
             self._write(i)
 
     def _mutate(self, target: int, args: tuple[int, ...], node: str) -> None:
-        """A copy in place. From here on the file means the copy by the target; one that nothing has written before keeps
-        it for the next run."""
+        """A copy in place. From here on the file means the copy by the target; a target that nothing has written before
+        keeps it for the next run."""
         old, source, non_blocking, _ = args
         for i in (old, source):
             self._read(i, node)

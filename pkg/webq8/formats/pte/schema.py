@@ -4,8 +4,8 @@
     def q8ta_linear(g: Builder, x: Argument, x_scale: float, …) -> Ref: …
 
 A tensor is declared by its dtypes and its sizes: a letter is the same number in all tensors that a call reads, `*B` any
-number of leading sizes, `K+` at least K, `...` any shape. Binding a call checks what a declaration says, and hands plain
-values by name to the function that lowers it; shapes of results are those of the ops that it makes.
+number of leading sizes, `K+` at least K, `...` any shape. Binding a call checks what a declaration says, and hands
+plain values by name to the function that lowers it; shapes of results are those of the ops that it makes.
 """
 
 import re
@@ -307,7 +307,7 @@ class Argument:
         return self.tensor.data
 
     def check_size(self, axis: int, least: int, letter: str) -> None:
-        """Raises BadArg where the tensor has fewer elements along an axis than `least`, which messages call `letter`."""
+        """Raises BadArg where the tensor has fewer than `least` elements along an axis; messages call them `letter`."""
         if self.shape[axis] < least:
             raise BadArg(
                 f"{self.name}: shape {list(self.shape)}: size {self.shape[axis]} is less than {letter} = {least}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from webq8.errors import Unsupported
 from webq8.ir.ops.core import Op, Types
-from webq8.ir.ops.linear import INT8, Activation
+from webq8.ir.ops.linear import INT8, Activation, Through
 from webq8.ir.ops.rules import check_terms
 from webq8.ir.types import BadArg, MaybeRef, Ref, Tensor
 
@@ -58,14 +58,15 @@ class Conv2d(_Windows):
     """A convolution with int8 weights: x int8 [N, IC, H, W], weight [OC, Kh, Kw, IC/groups] with a scale a channel oc,
     bias float32 [OC].
 
-    Outside of the map x is its zero point. Sums are exact in int32; activation(Σ …) is quantized, and kept within
-    `bounds`.
+    Outside of the map x is its zero point. Sums are exact in int32; activation(Σ …) is quantized, kept within `bounds`,
+    and goes `through` a table if there is one.
     """
 
     CONSTANTS = frozenset(("weight", "bias"))
     FUSES_BOUNDS = True
     activation: Activation = "none"
     bounds: tuple[int, int] = INT8
+    through: Through | None = None
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         x, weight = types[self.x].shape, types[self.weight].shape

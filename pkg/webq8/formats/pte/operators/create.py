@@ -139,6 +139,6 @@ def copy(g: Builder, self: Argument, x: Argument) -> Ref:
 )
 @lowers("dim_order_ops::_to_dim_order_copy.out", x=X, non_blocking=IGNORED, dim_order=IGNORED, out=_ANY)
 def convert(g: Builder, x: Argument, dtype: str | None = None) -> Ref:
-    """x in another dtype (its own, where that is null). Fractions are cut off towards zero; what a smaller integer cannot hold wraps around; a float
-    that int64 cannot hold gives no useful integer, as in torch."""
+    """x in another dtype (its own, where that is null). Fractions are cut off towards zero; what a smaller integer
+    cannot hold wraps around; a float that int64 cannot hold gives no useful integer, as in torch."""
     return _cast(g, x, g.declared_dtype(dtype or x.dtype), x.shape)

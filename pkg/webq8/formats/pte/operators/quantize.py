@@ -44,7 +44,7 @@ class _Dtype(Scalar):
 class _Bound(Int):
     """An integer; null for what the dtype can hold."""
 
-    def convert(self, value: EValue) -> int | None:  # type: ignore[override]
+    def convert(self, value: EValue) -> int | None:
         return None if value is None else super().convert(value)
 
 
@@ -190,7 +190,7 @@ def quantize_by_tensors(
     qmax: int | None,
     dtype: str | None,
 ) -> Ref:
-    """q = `quantize_per_tensor` by a scale and a zero point in tensors of one element: dynamic quantization has them."""
+    """q = `quantize_per_tensor` by a scale and a zero point in tensors of one element, as dynamic quantization does."""
     kind = _result_dtype(g, dtype)
     quantization = _single(scale, zero_point, kind)
     return g.emit(_quantize(x, kind, qmin, qmax, *_refs(quantization)), quantization)

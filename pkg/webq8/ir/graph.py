@@ -1,16 +1,15 @@
-"""A graph of ops over tensors, and the program that such graphs make up.
+"""A graph of ops over tensors: what a method of a program computes.
 
 Classes are NamedTuples where no field is left out of repr or has a default factory: a page defines these, and makes
 their objects, faster than those of dataclasses.
 """
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from webq8.ir.ops.core import Op
 from webq8.ir.types import Ref, Tensor
 
-__all__ = ["Fixed", "Graph", "Node", "Program", "State"]
+__all__ = ["Fixed", "Graph", "Node", "State"]
 
 
 class Node(NamedTuple):
@@ -49,9 +48,3 @@ class Graph(NamedTuple):
     def results(self) -> tuple[Ref, ...]:
         """The outputs that are tensors."""
         return tuple(o for o in self.outputs if not isinstance(o, Fixed))
-
-
-class Program(NamedTuple):
-    """The graphs of a program's methods, by name."""
-
-    methods: Mapping[str, Graph]

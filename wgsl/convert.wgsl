@@ -1,11 +1,11 @@
 // uses elements
 // uses walk
 // uses wide
-// y = x in another dtype, x broadcast, or y = start, start + step, ….
+// x in another dtype, broadcast to y; or the numbers start, start + step, ….
 
 override x_dtype: u32 = FLOAT32;
 override y_dtype: u32 = FLOAT32;
-override sequence: bool = false;  // nothing is read: the elements are int64, the `step` apart
+override sequence: bool = false;  // y is of int64 numbers from `start` on, `step` apart, in place of x
 
 struct Params {
   count: u32,

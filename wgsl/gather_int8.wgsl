@@ -1,8 +1,8 @@
 // uses threads
 // uses layout
 // uses walk
-// int8 from other places of x, each through a table of 256 entries; one thread a word of y, in any layout.
-// `elementwise`: the places are the same.
+// int8 elements of x, wherever they lie, through a table of 256 entries; one thread a word of y, in any layout.
+// `elementwise`: each element of y comes from the byte of x that lies where it does.
 
 override elementwise: bool = false;
 

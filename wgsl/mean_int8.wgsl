@@ -29,9 +29,9 @@ fn combined(a: Partial, b: Partial) -> Partial {
   return a + b;
 }
 
-// The byte of x at which the terms of an output begin.
-fn first_byte(output: u32) -> u32 {
-  return walk(output, 0u, params.kept_rank).x;
+// The byte of x at which the terms of a result begin.
+fn first_byte(result: u32) -> u32 {
+  return walk(result, 0u, params.kept_rank).x;
 }
 
 // How many bytes after the first a term stands.

@@ -25,7 +25,7 @@ fn combined(a: Partial, b: Partial) -> Partial {
   return Partial(max(a.top, b.top), a.sum + b.sum);
 }
 
-// exp and log may lose a NaN.
+// A GPU's exp and log may give a number for NaN.
 fn exp_or_nan(v: f32) -> f32 {
   return select(exp(v), v, is_nan(v));
 }

@@ -1,4 +1,5 @@
-// A walk through up to eight dimensions: each of `params.axes` is a size and three strides; the innermost comes first.
+// A walk through up to eight dimensions of up to three tensors at once: each of `params.axes` is a size and the stride in
+// each tensor; the innermost comes first.
 
 // How far `index` has come in each of three tensors, along `rank` axes from `first` on.
 fn walk(index: u32, first: u32, rank: u32) -> vec3<u32> {

@@ -1,5 +1,5 @@
 // uses elements
-// uses walk
+// uses walk_two
 // uses quotient
 // y = f(a, b) element by element, both broadcast.
 

@@ -1,5 +1,5 @@
 // uses elements
-// uses walk
+// uses walk_one
 // uses wide
 // x in another dtype, broadcast to y; or the numbers start, start + step, ….
 
@@ -59,7 +59,7 @@ fn element(i: u32) -> vec2<u32> {
   if (sequence) {
     v = in_sequence(i);
   } else {
-    v = load(walk(i, 0u, params.rank).x);
+    v = load(walk(i, 0u, params.rank));
   }
   if (y_dtype == BOOL) {
     let bits = select(v.x | v.y, v.x & 0x7fffffffu, x_dtype == FLOAT32);

@@ -1,8 +1,8 @@
 // uses threads
 // uses layout
-// uses walk
-// int8 elements of x, wherever they lie, through a table of 256 entries; one thread a word of y, in any layout.
-// `elementwise`: each element of y comes from the byte of x that lies where it does.
+// uses walk_one
+// int8 from other places of x, each through a table of 256 entries; one thread a word of y, in any layout.
+// `elementwise`: the places are the same.
 
 override elementwise: bool = false;
 
@@ -38,7 +38,7 @@ fn run(word: u32) {
   let elements = elements_of(word);
   var out = 0u;
   for (var lane = 0u; lane < elements.count; lane++) {
-    let byte = walk(elements.first + lane * params.tensor.inner, 0u, params.rank).x;
+    let byte = walk(elements.first + lane * params.tensor.inner, 0u, params.rank);
     out |= entry(x[byte / 4u] >> (byte % 4u * 8u)) << (lane * 8u);
   }
   y[word] = out;

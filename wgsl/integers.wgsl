@@ -1,5 +1,5 @@
 // uses elements
-// uses walk
+// uses walk_two
 // uses wide
 // y = f(a, b) on integers of any size, element by element, both broadcast: in 64 bits, of which y keeps the lowest.
 

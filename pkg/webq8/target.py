@@ -5,7 +5,7 @@ kernels by the device, asks them of a Target; a new class of devices is a new ro
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = [
     "FEATURES",
@@ -78,16 +78,7 @@ GPU = DeviceClass(
     nudged=True,
 )
 # int8 subgroup matrices of 16×16×32 as well
-MATRIX_GPU = DeviceClass(
-    speed=GPU.speed,
-    tiles=("matrix", "matrix_64", *GPU.tiles),
-    pixels=GPU.pixels,
-    warm_up_ms=GPU.warm_up_ms,
-    product_threads=GPU.product_threads,
-    copied_bytes=GPU.copied_bytes,
-    packed_dot=GPU.packed_dot,
-    nudged=GPU.nudged,
-)
+MATRIX_GPU = replace(GPU, tiles=("matrix", "matrix_64", *GPU.tiles))
 
 
 @dataclass(frozen=True)

@@ -139,8 +139,8 @@ PLANTED = (
     Planted(
         "reader: every constant of kernel calls is the first",
         "pkg/webq8/formats/pte/read.py",
-        "data = segment[self._constant_offsets[index] :]",
-        "data = segment[self._constant_offsets[0] :]",
+        "[table.offsets[index] :]",
+        "[table.offsets[0] :]",
         ("tests/unit/test_goldens.py", "-k", "kernel"),
     ),
     Planted(

@@ -66,6 +66,9 @@ class Loaded(Protocol):
     async def finish(self, run: Run) -> Sequence[Output]:
         """The results of a run."""
 
+    def reset(self) -> None:
+        """Has the next runs find in all states what the first has found."""
+
     def close(self) -> None:
         """Frees everything that the program holds; a run under way ends well, or raises ClosedError."""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Alias", "Const", "Dispatch", "Param", "Params", "Plan", "ProgramPlan", "Slot", "Step"]
+__all__ = ["Alias", "Const", "Dispatch", "Param", "Params", "Plan", "ProgramPlan", "Slot", "StateSlots", "Step"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,15 @@ class Step(NamedTuple):
     nbytes: int
 
 
+class StateSlots(NamedTuple):
+    """A value that is kept between runs, in a buffer of its own: a run finds it in `read`, as if it were an input, and
+    leaves it in `left`, as if it were an output (row-major, whole words). `initial` is what the first run finds."""
+
+    read: Slot
+    left: Slot
+    initial: bytes
+
+
 class Plan(NamedTuple):
     """All that a device needs to run a method: sizes of activation buffers, the steps, and where tensors go in and out
     (row-major, whole words). `ends` are the numbers of steps after which a submit ends; the last is that of all.
@@ -89,6 +98,7 @@ class Plan(NamedTuple):
     peak_bytes: int  # sum of `buffers`
     live_bytes: int  # the largest sum of simultaneously live tensors
     relayouts: int  # steps that only change a layout
+    states: tuple[StateSlots, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from webq8.dtypes import cdiv, round_up
 from webq8.errors import LimitError, Problem, raise_problems
 from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.move import Bitcast
-from webq8.ir.plan import Alias, Const, Dispatch, Plan, ProgramPlan, Slot, Step
+from webq8.ir.plan import Alias, Const, Dispatch, Plan, ProgramPlan, Slot, StateSlots, Step
 from webq8.ir.types import BadArg, Tensor
 from webq8.kernels import Call, LayoutChoice, Operand, kernel_of, wgsl
 from webq8.kernels.layouts import relayout
@@ -70,11 +70,13 @@ class _Planner:
     def plan(self) -> Steps[Plan]:
         nodes = [node for node in self.graph.nodes if not isinstance(node.op, Bitcast)]
         self._choose_layouts(nodes)
-        inputs = [self._plain_input(i) for i in self.graph.inputs]
+        states = self.graph.states
+        inputs = [self._plain_input(i) for i in (*self.graph.inputs, *(s.value for s in states))]
         for node in nodes:
             self._node(node)
             yield
-        outputs = [self._as(self._original(i), "plain", "outputs") for i in self.graph.results]
+        results = (*self.graph.results, *(s.next for s in states))
+        outputs = [self._as(self._original(i), "plain", "outputs") for i in results]
         return (yield from _Allocator(self, inputs, outputs).plan())
 
     def _original(self, i: int) -> int:
@@ -236,8 +238,16 @@ def _bound_alike(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(alike)
 
 
+def _padded(tensor: Tensor, size: int) -> bytes:
+    """A tensor's bytes, or zeros where it has none, and zeros up to a size."""
+    return bytes(tensor.data or b"").ljust(size, b"\0")
+
+
 class _Allocator:
-    """Gives every tensor a slot: constants in the buffers of the program, activations in buffers shared over time."""
+    """Gives every tensor a slot: constants in the buffers of the program, activations in buffers shared over time.
+
+    `inputs` end with what a run finds of its graph's states, `outputs` with what it leaves in their places.
+    """
 
     def __init__(self, planner: _Planner, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self.p, self.inputs, self.outputs = planner, inputs, outputs
@@ -252,16 +262,21 @@ class _Allocator:
             yield
             made.append(self._step(dispatch))
         steps = _bound_alike(made)
+        graph = self.p.graph
+        inputs = [self._slot(i, "inputs") for i in self.inputs]
+        outputs = [self._slot(i, "outputs") for i in self.outputs]
+        kept = zip(graph.states, inputs[len(graph.inputs) :], outputs[len(graph.results) :], strict=True)
         return Plan(
             tuple(buffers),
             tuple(largest),
             steps,
             submit_ends(steps, self.p.target.kind.speed),
-            tuple(self._slot(i, "inputs") for i in self.inputs),
-            tuple(self._slot(i, "outputs") for i in self.outputs),
+            tuple(inputs[: len(graph.inputs)]),
+            tuple(outputs[: len(graph.results)]),
             sum(buffers),
             live,
             sum(d.kernel == "relayout" for d in self.dispatches),
+            tuple(StateSlots(read, left, _padded(state.initial, read.size)) for state, read, left in kept),
         )
 
     def _needed(self, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

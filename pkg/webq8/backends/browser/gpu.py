@@ -236,7 +236,13 @@ class Device:
         described = message(names), to_object(groups)
         return replay_js.bindGroups(self.raw, self.state, memory, *described)  # type: ignore[no-any-return]
 
-    def replay(self, plan: Plan, pipelines: Sequence[Any], buffers: Sequence[Any], groups: Any) -> Any:
+    def replay(
+        self, plan: Plan, pipelines: Sequence[Any], buffers: Sequence[Any], groups: Any, states: Sequence[Any]
+    ) -> Any:
+        kept = [
+            [buffer, _piece(buffers, state.read), _piece(buffers, state.left)]
+            for buffer, state in zip(states, plan.states, strict=True)
+        ]
         return replay_js.replay(
             self.raw,
             memory,
@@ -247,6 +253,7 @@ class Device:
             to_object(plan.ends),
             to_object([_piece(buffers, s) for s in plan.inputs]),
             to_object([_piece(buffers, s) for s in plan.outputs]),
+            to_object(kept),
         )
 
 

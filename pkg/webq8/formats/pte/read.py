@@ -7,6 +7,7 @@ Field numbers follow `schema/program.fbs` of the `executorch` package.
 import struct
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, numel, row_major
@@ -51,6 +52,13 @@ def read_program(data: bytes | bytearray | memoryview, name: str = "program") ->
     """
     view = memoryview(data).toreadonly().cast("B")
     return (yield from _Reader(view, name, Budget(len(view), name)).program())
+
+
+class _Offsets(NamedTuple):
+    """Where pieces begin in a segment, whose number is `segment`."""
+
+    segment: int
+    offsets: tuple[int, ...]
 
 
 @dataclass
@@ -109,12 +117,14 @@ class _Reader:
         return self.flat.tables(2, f"{self.name}, constant")
 
     @cached_property
-    def _constant_segment(self) -> Table | None:
-        return self.flat.table(5, f"{self.name}, constant segment")
+    def _constants(self) -> _Offsets | None:
+        table = self.flat.table(5, f"{self.name}, constant segment")
+        return _Offsets(table.integer(0, "I"), table.vector(1, "Q")) if table else None
 
     @cached_property
-    def _constant_offsets(self) -> tuple[int, ...]:
-        return self._constant_segment.vector(1, "Q") if self._constant_segment else ()
+    def _initials(self) -> _Offsets | None:
+        tables = self.flat.tables(6, f"{self.name}, initial data")
+        return _Offsets(tables[0].integer(0, "I"), tables[0].vector(1, "Q")) if tables else None
 
     @cached_property
     def _inline_delegates(self) -> list[Table]:
@@ -123,14 +133,21 @@ class _Reader:
     def constant(self, index: int, need: int, what: str) -> memoryview:
         """The bytes of constant `index`, inline or in the constant segment."""
         if index < len(self._inline_constants):
-            data = self._inline_constants[index].blob(0)
-        elif self._constant_segment and index < len(self._constant_offsets):
-            segment = self._segment(self._constant_segment.integer(0, "I"), "constants")
-            data = segment[self._constant_offsets[index] :]
-        else:
-            raise FormatError(f"{self.name}: {what}: constant {index} does not exist")
+            return self._bytes(self._inline_constants[index].blob(0), need, f"{what}: constant {index}")
+        return self._in_segment(self._constants, index, need, f"{what}: constant {index}")
+
+    def initial(self, index: int, need: int, what: str) -> memoryview:
+        """What a tensor that may change holds at first."""
+        return self._in_segment(self._initials, index, need, f"{what}: initial data {index}")
+
+    def _in_segment(self, table: _Offsets | None, index: int, need: int, what: str) -> memoryview:
+        if table is None or index >= len(table.offsets):
+            raise FormatError(f"{self.name}: {what} does not exist")
+        return self._bytes(self._segment(table.segment, what)[table.offsets[index] :], need, what)
+
+    def _bytes(self, data: memoryview, need: int, what: str) -> memoryview:
         if len(data) < need:
-            raise FormatError(f"{self.name}: {what}: {need} bytes are needed, constant {index} has {len(data)}")
+            raise FormatError(f"{self.name}: {what} has {len(data)} bytes, {need} are needed")
         return data[:need]
 
     def delegate(self, table: Table, what: str) -> memoryview:
@@ -270,9 +287,11 @@ class _MethodReader:
         constant = table.integer(5, "I")
         if not constant:
             return Tensor(shape, _DTYPES[code])
-        data = self.file.constant(constant, numel(shape) * ITEMSIZE[_DTYPES[code]], node)
+        changes = table.table(6, node) is not None  # a place in memory: it is there to be written
+        size = numel(shape) * ITEMSIZE[_DTYPES[code]]
+        data = self.file.initial(constant, size, node) if changes else self.file.constant(constant, size, node)
         data = row_major(data, shape, order, _DTYPES[code])
-        if table.table(6, node) is not None:  # a place in memory: it is there to be written
+        if changes:
             self.initial[i] = data
             return Tensor(shape, _DTYPES[code])
         return Tensor(shape, _DTYPES[code], data)

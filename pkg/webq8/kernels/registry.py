@@ -42,12 +42,12 @@ class Operand:
 
     @property
     def scale(self) -> float:
-        """Of a tensor with one scale."""
+        """The scale of a tensor that has one for all elements."""
         return self.per_tensor.scale
 
     @property
     def zero_point(self) -> int:
-        """Of a tensor with one zero point."""
+        """The zero point of a tensor that has one for all elements."""
         return self.per_tensor.zero_point
 
     @property

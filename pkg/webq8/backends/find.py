@@ -25,14 +25,12 @@ def find_backend(name: DeviceName) -> Backend | None:
                 'device="cpu"'
             ) from None
         return gpu
-    if name == "native":
-        from webq8.backends import native
-
-        return native.backend
-    if name == "null":
-        from webq8.backends import null
-
-        return null.backend
+    if name in ("native", "null"):
+        try:
+            from webq8.backends import native, null
+        except ImportError:
+            raise NoAdapter(f'device="{name}" is of the desktop\'s Python; a page has device="webgpu"') from None
+        return native.backend if name == "native" else null.backend
     if name != "cpu":
         raise InputError(f"device: {name!r} is not one of {', '.join(map(repr, DEVICES))}")
     try:

@@ -42,7 +42,14 @@ DEFAULT_PYODIDE = "0.27.7"
 
 PACKAGE = Path(webq8.__file__).parent
 # What only desktop Python uses, or what the wheel takes from where it lies in a checkout; the rest runs in a page.
-_NOT_IN_A_PAGE = ("desktop/", "web/", "wgsl/")
+_NOT_IN_A_PAGE = (
+    "desktop/",
+    "backends/native.py",
+    "backends/null.py",
+    "backends/wgpu_device.py",
+    "web/",
+    "wgsl/",
+)
 
 
 class Site:

@@ -316,7 +316,7 @@ PLANTED = (
         "pkg/webq8/backends/wgpu_device.py",
         "buffer, offset, size = slots.left",
         "buffer, offset, size = slots.read",
-        ("tests/native/test_files_native.py", "-k", "test_state"),
+        ("tests/native/test_device_native.py", "-k", "test_state"),
     ),
     Planted(
         "backend: loading that fails keeps its buffers",

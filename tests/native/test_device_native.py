@@ -27,6 +27,7 @@ from webq8.stages import drive
 ROOT = Path(__file__).parents[2]
 CLASSIFIER = ROOT / "web" / "models" / "classifier.pte"
 UPSCALER = ROOT / "web" / "models" / "upscaler.pte"
+STATEFUL = ROOT / "tests" / "data" / "containers" / "stateful.pte"
 CNN = ROOT / "tests" / "data" / "networks" / "cnn.pte"
 DIGITS = (np.load(ROOT / "web" / "models" / "digits.npz")["images"][:8] / 16).astype(np.float32).reshape(-1, 1, 64)
 LOGITS = np.load(ROOT / "tests" / "data" / "digits_golden.npz")["logits"][:8]
@@ -203,6 +204,24 @@ def test_a_tensor_of_a_lost_device(own_device: WgpuDevice) -> None:
         pytest.raises(DeviceLost, match=r"held this tensor was lost .*; compute it again"),
     ):
         program.run(y)
+
+
+@pytest.mark.parametrize("seconds", [0, 1e-12], ids=["one submit", "several submits"])
+def test_state(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """All runs are begun before the first is waited for, and a reset between them is in its place."""
+    if seconds:
+        monkeypatch.setattr(submits, "_SECONDS", seconds)
+    golden = np.load(STATEFUL.with_suffix(".npz"))
+    with load(STATEFUL) as program:
+        runs = [program(x) for x in golden["in0"]]
+        program.reset()
+        runs += [program(x) for x in golden["in0"]]
+        for i, (total, before) in enumerate(map(drive, runs)):
+            np.testing.assert_array_equal(total, golden["out0"][i % 4])
+            np.testing.assert_array_equal(before, golden["out1"][i % 4])
+        drive(program.profile(golden["in0"][0], runs=2))  # which leaves the states as they are
+        before = program.run(golden["in0"][0])[1]
+        np.testing.assert_array_equal(before, np.maximum(golden["in0"][3], 0))
 
 
 # --- another process

@@ -96,8 +96,8 @@ PLANTED = (
     Planted(
         "bias dropped",
         "pkg/webq8/kernels/epilogue.py",
-        "per_channel(self.weight, self.bias, channels, padded)",
-        "per_channel(self.weight, None, channels, padded)",
+        "per_channel(self.weight, self.bias, self._room)",
+        "per_channel(self.weight, None, self._room)",
         on_gpu("q8ta_linear"),
     ),
     Planted(
@@ -207,6 +207,13 @@ PLANTED = (
         ("tests/unit/test_passes.py",),
     ),
     Planted(
+        "pass: a table joins the sums before it, though others read these as well",
+        "pkg/webq8/passes/tables.py",
+        "isinstance(before.op, Linear | Conv2d) or editor.uses(before.outputs[0]) != 1:",
+        "isinstance(before.op, Linear | Conv2d):",
+        ("tests/unit/test_passes.py",),
+    ),
+    Planted(
         "pass: bounds put on a tensor that others read as well",
         "pkg/webq8/passes/tables.py",
         "if before is None or not before.op.FUSES_BOUNDS or editor.uses(node.op.x) != 1:",
@@ -272,8 +279,8 @@ PLANTED = (
     Planted(
         "kernel: sums of float32 where they are too long to be exact",
         "pkg/webq8/kernels/conv.py",
-        'constants={"long_sums": c.in_channels > _EXACT_PRODUCTS}',
-        'constants={"long_sums": False}',
+        '"long_sums": c.in_channels > _EXACT_PRODUCTS,',
+        '"long_sums": False,',
         on_gpu("q8ta_conv2d"),
     ),
     Planted(

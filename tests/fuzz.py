@@ -18,7 +18,7 @@ import numpy as np
 from webq8.budget import Budget
 from webq8.errors import Webq8Error
 from webq8.formats import flatbuf, read_file
-from webq8.formats.pte.operators import OVERLOADS
+from webq8.formats.pte.operators import all_overloads
 from webq8.passes import required
 from webq8.plan.planner import plan_program
 from webq8.runtime.compile import rewrite
@@ -32,7 +32,7 @@ MEMORY = 64 * 2**20  # beyond twice the file's size
 _INTEGERS = (0, 1, -1, 2, 3, 7, 8, 16, 127, 128, 255, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 1, -(2**31))
 _LONG = (*_INTEGERS, 2**32, 2**40, 2**62, 2**63 - 1, -(2**63))
 _DOUBLES = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-45, 1e-320, 1e39, 1e308, float("inf"), float("-inf"), float("nan"), 2.0**31)
-_NAMES = [name.encode() for op in OVERLOADS for name in (op, op.rpartition(".")[0])]
+_NAMES = [name.encode() for op in all_overloads() for name in (op, op.rpartition(".")[0])]
 _ODD_NAMES = (b"\x1b[31m", b"\n\r\0", b"\xff", b"%s{}", "\u202e".encode())
 
 

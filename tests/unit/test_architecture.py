@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import webq8
 from webq8 import errors, ops
-from webq8.formats.pte.operators import OVERLOADS
-from webq8.kernels import KERNELS
+from webq8.formats.pte.operators import all_overloads
+from webq8.ir.ops.core import Op
+from webq8.ir.ops.move import Bitcast
+from webq8.kernels import kernel_of
 
 PACKAGE = Path(webq8.__file__).parent
 
@@ -148,7 +150,7 @@ def test_public_names() -> None:
     assert dir(webq8) == sorted(webq8.__all__)
     assert all(hasattr(webq8, name) for name in webq8.__all__)
     assert not hasattr(webq8, "nothing")
-    shorts = {spec.short for spec in OVERLOADS.values() if "::" not in spec.name}
+    shorts = {spec.short for spec in all_overloads().values() if "::" not in spec.name}
     assert dir(ops) == sorted({"Tensor", "close", "tensor"} | shorts)
 
 
@@ -161,11 +163,27 @@ def test_the_exception_tree_is_the_drawn_one() -> None:
     assert all(issubclass(c, errors.Webq8Error) for c in classes.values())
 
 
-def test_ops_explain_themselves() -> None:
-    for spec in OVERLOADS.values():
-        assert spec.lower.__doc__, spec.name
-    for kind in KERNELS:
+def kinds_of(op: type[Op]) -> set[type[Op]]:
+    """The ops below one, but for those that only serve others as a base."""
+    below = set().union(*map(kinds_of, op.__subclasses__())) if op.__subclasses__() else set()
+    return below if op.__name__ in ("Op", "Elementwise", "Reduction", "_Windows", "_Write") else {op, *below}
+
+
+def test_every_op_has_kernels_and_a_reference() -> None:
+    all_overloads()
+    from webq8.backends.reference import core
+
+    kinds = kinds_of(Op)
+    assert len(kinds) > 50
+    for kind in kinds - {Bitcast}:  # which the planner takes for what it is
         assert kind.__doc__, kind
+        assert kernel_of(kind), kind
+    assert kinds == core._RUN.keys()
+
+
+def test_ops_explain_themselves() -> None:
+    for spec in all_overloads().values():
+        assert spec.lower.__doc__, spec.name
     for name, spec in vars(ops)["_SHORT"].items():
         assert list(inspect.signature(getattr(ops, name)).parameters) == list(spec.args)
 

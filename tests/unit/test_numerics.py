@@ -1,4 +1,4 @@
-"""Float32 functions of tables against exact arithmetic of another kind."""
+"""Float32 functions of lookup tables against exact arithmetic of another kind."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Rewrites: what each makes of a graph, and that the reference gives the same bytes before and after."""
+"""Passes: what each makes of a graph, and that the reference gives the same bytes before and after."""
 
 import numpy as np
 import pytest
@@ -59,8 +59,12 @@ def test_other_scale_becomes_a_table() -> None:
     b = Builder()
     y = pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))
     q = b.quantize(hardtanh(b, b.dequantize(y)), (0.03, -128))
-    optimized = same_bytes(b.graph(b.dequantize(q, (0.03, -128))), image(1, 5, 3, 3))
+    graph = b.graph(b.dequantize(q, (0.03, -128)))
+    optimized = same_bytes(graph, image(1, 5, 3, 3), names=["fuse_tables", "fuse_bounds"])
     assert short(optimized) == ["Quantize", "Conv2d", "Lookup", "Dequantize"]
+    optimized = same_bytes(graph, image(1, 5, 3, 3))
+    assert short(optimized) == ["Quantize", "Conv2d", "Dequantize"]
+    assert optimized.nodes[1].op.through.grid == PerTensor(0.05, 0)
 
 
 def test_several_functions_become_one_table() -> None:
@@ -150,7 +154,7 @@ def test_per_channel_weights_fold() -> None:
     np.testing.assert_array_equal(np.frombuffer(value.data, np.float32).reshape(3, 5), want)
 
 
-def test_kernel_calls_and_constant_scales_are_spelled_as_in_delegates() -> None:
+def test_kernel_calls_and_constant_scales_are_lowered_as_in_delegates() -> None:
     b = Builder()
     x = b.input((3, 5), "float32")
     scale, zero_point = b.const(np.array([0.02])), b.const(np.array([3], np.int64))

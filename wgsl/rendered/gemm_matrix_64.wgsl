@@ -66,13 +66,24 @@ struct Epilogue {
   activation_min: f32,
   y_min: f32,
   y_max: f32,
+  table: u32,
+}
+override through_table: bool = false;
+fn entry(q: i32) -> u32 {
+  let at = u32(q + 128);
+  let words = channel[params.epilogue.table + at / 16u];
+  return (words[at / 4u % 4u] >> (at % 4u * 8u)) & 255u;
 }
 fn requantized(acc: vec4<i32>, word: u32) -> u32 {
-  let v = vec4<f32>(acc) * params.epilogue.x_scale * channel[2u * word] + channel[2u * word + 1u];
+  let v = vec4<f32>(acc) * params.epilogue.x_scale * bitcast<vec4<f32>>(channel[2u * word])
+    + bitcast<vec4<f32>>(channel[2u * word + 1u]);
   let activated = max(v, vec4<f32>(params.epilogue.activation_min));
-  return pack(
-    rounded(
-      activated * params.epilogue.inv_y_scale, params.epilogue.y_zero_point, params.epilogue.y_min, params.epilogue.y_max));
+  let q = rounded(
+    activated * params.epilogue.inv_y_scale, params.epilogue.y_zero_point, params.epilogue.y_min, params.epilogue.y_max);
+  if (through_table) {
+    return entry(q.x) | (entry(q.y) << 8u) | (entry(q.z) << 16u) | (entry(q.w) << 24u);
+  }
+  return pack(q);
 }
 const MATRIX = 0u;
 const CONVOLUTION = 1u;
@@ -100,7 +111,7 @@ struct Params {
 @group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> weight: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> sums: array<vec4<i32>>;
-@group(0) @binding(3) var<storage, read> channel: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> channel: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> y: array<u32>;
 @group(0) @binding(5) var<uniform> params: Params;
 fn remainder(phase: u32) -> vec2<u32> {

@@ -1,7 +1,7 @@
-"""What the runtime asks of a backend: a device, and programs that are ready to run on it.
+"""The protocol between the runtime and a backend: a device, and programs that are ready to run on it.
 
-This layer knows no graph, no op and no kernel: what runs is a plan that is complete (`ir.ProgramPlan`). It allocates
-no tensors, since a plan says where each lies; it schedules nothing, since a plan's steps run in their order; and it
+This layer knows no graph, no op and no kernel: it runs plans that are complete (`ir.plan.ProgramPlan`). It allocates no
+tensors, since a plan says where each lies; it schedules nothing, since a plan's steps run in their order; and it
 chooses nothing by what a device is, since the planner has done that by the device's `target`. Fetching files, reading
 values of JavaScript, and other doors of a page are no part of it: they are `backends.browser.page`.
 

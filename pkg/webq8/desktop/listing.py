@@ -1,15 +1,15 @@
 """The operators that webq8 takes, as a table for people: pkg/OPS.md is made of it (`webq8 ops --markdown`)."""
 
-from webq8.formats.pte.operators import OVERLOADS
+from webq8.formats.pte.operators import all_overloads
 from webq8.formats.pte.schema import Arg, Overload, Scalar, TensorArg, TensorList
 
 __all__ = ["markdown", "rows"]
 
 
 def rows() -> list[tuple[str, str, str, str]]:
-    """(names, tensors, result, other arguments) of every operator; overloads whose columns are the same share a row."""
+    """Rows (names, tensors, result, other arguments) of all operators; overloads with the same columns share a row."""
     names: dict[tuple[str, str, str, int], list[str]] = {}
-    for overload in OVERLOADS.values():
+    for overload in all_overloads().values():
         names.setdefault((*_columns(overload), id(overload.lower)), []).append(overload.name)
     return [(", ".join(alike), tensors, result, others) for (tensors, result, others, _), alike in names.items()]
 
@@ -31,7 +31,7 @@ def _tensor(arg: Arg) -> str:
 
 
 def markdown() -> str:
-    """The whole page."""
+    """The text of pkg/OPS.md."""
     lines = [
         "# Ops",
         "",

@@ -1,5 +1,6 @@
 """Graphs in the making: what lowers a file, or a call, adds tensors and ops here."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from webq8.budget import Budget
@@ -57,6 +58,10 @@ class Builder:
             self.tensors[ref] = replace(tensor, quantization=quantization)
             return ref
         return self.node(Bitcast(ref), (replace(tensor, quantization=quantization),))[0]
+
+    def copies(self) -> Iterator[tuple[Ref, Ref]]:
+        """Constants, each with one that is the same with another quantization, in the order in which they were made."""
+        return ((ref, copy) for (ref, _), copy in self._constants.items())
 
     def emit(self, op: Op, quantization: Quantization | None = None) -> Ref:
         """Adds an op with one result. With a quantization the result is int8, unless the op says otherwise."""

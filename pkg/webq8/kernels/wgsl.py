@@ -127,8 +127,8 @@ def _format(fields: Fields) -> str:
 
 
 @cache
-def module_source(name: str, packed_dot: bool, writable: tuple[str, ...] = ()) -> str:
-    """The whole WGSL module of a kernel; `packed_dot`: the browser has `packed_4x8_integer_dot_product`.
+def module_source(name: str, dot4: str, writable: tuple[str, ...] = ()) -> str:
+    """The whole WGSL module of a kernel; `dot4` is the part with its dot products, as `Target.dot4` names it.
 
     `writable` bindings are declared read_write although the kernel only reads them (see `ir.Step`).
     """
@@ -137,7 +137,7 @@ def module_source(name: str, packed_dot: bool, writable: tuple[str, ...] = ()) -
         source = source.replace(f"var<storage, read> {variable}:", f"var<storage, read_write> {variable}:")
     if not source.startswith(_USES_DOT4):
         return source
-    return _read("parts/dot4_packed" if packed_dot else "parts/dot4_plain") + source
+    return _read(f"parts/{dot4}") + source
 
 
 def override_values(k: Kernel, given: Mapping[str, int | float | bool | str]) -> dict[str, int | float | bool]:

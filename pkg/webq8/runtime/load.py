@@ -1,4 +1,4 @@
-"""From a file to a program that is ready to run: read, lower, rewrite, plan, upload."""
+"""From a file to a program that is ready to run: reads, lowers, runs the passes, plans, uploads."""
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -73,7 +73,7 @@ async def compile_graphs(
     refused: dict[str, Webq8Error] | None = None,
     budget: Budget | None = None,
 ) -> Program:
-    """Rewrites, plans and uploads the graphs of a program's methods, by name, as `passes.required` has given them.
+    """Optimizes, plans and uploads the graphs of a program's methods, by name, after `passes.required`.
 
     `specs` and `refused` are of all methods that the program's file has.
     """

@@ -174,7 +174,7 @@ class Device:
 
     def pipeline(self, variant: Variant) -> "asyncio.Future[Any]":
         name, constants, writable = variant
-        source = wgsl.module_source(name, self.target.packed_dot, writable)
+        source = wgsl.module_source(name, self.target.dot4, writable)
         key = (source, constants)
         future = self._pipelines.get(key)
         if future is None:

@@ -113,6 +113,11 @@ class _Reader:
         return self._constant_segment.vector(1, "Q") if self._constant_segment else ()
 
     @cached_property
+    def _initial_segments(self) -> list[Table]:
+        """Where tensors that a run writes have their first values: a segment, and the offsets in it."""
+        return self.flat.tables(6, f"{self.name}, first values")
+
+    @cached_property
     def _inline_delegates(self) -> list[Table]:
         return self.flat.tables(3, f"{self.name}, delegate data")
 
@@ -127,6 +132,20 @@ class _Reader:
             raise FormatError(f"{self.name}: {what}: constant {index} does not exist")
         if len(data) < need:
             raise FormatError(f"{self.name}: {what}: {need} bytes are needed, constant {index} has {len(data)}")
+        return data[:need]
+
+    def initial(self, place: int, index: int, need: int, what: str) -> memoryview:
+        """The first values of a tensor that a run writes."""
+        if place >= len(self._initial_segments):
+            count = len(self._initial_segments)
+            raise FormatError(f"{self.name}: {what}: segment {place} of first values does not exist (of {count})")
+        lists = self._initial_segments[place]
+        offsets = lists.vector(1, "Q")
+        if index >= len(offsets):
+            raise FormatError(f"{self.name}: {what}: first values {index} do not exist (there are {len(offsets)})")
+        data = self._segment(lists.integer(0, "I"), "first values")[offsets[index] :]
+        if len(data) < need:
+            raise FormatError(f"{self.name}: {what}: {need} bytes are needed, first values {index} have {len(data)}")
         return data[:need]
 
     def delegate(self, table: Table, what: str) -> memoryview:
@@ -161,7 +180,7 @@ class _MethodReader:
 
     @cached_property
     def _operators(self) -> list[str]:
-        """Full names."""
+        """The full names of the operators that calls refer to by index."""
         pairs = ((t.string(0), t.string(1)) for t in self.plan.tables(6, f"{self.what}, operator"))
         return [f"{name}.{overload}" if overload else name for name, overload in pairs]
 
@@ -241,7 +260,7 @@ class _MethodReader:
         raise FormatError(f"{self.what}: {node}: unknown type {kind}")
 
     def _resolve_list(self, value: EValue) -> EValue:
-        """Lists of ints are stored as ids of int values."""
+        """The integers of a list, which is stored as the ids of int values."""
         if not isinstance(value, _IntList):
             return value
         items = [self.values[self._id(i, "a list of ints")] for i in value]
@@ -266,11 +285,13 @@ class _MethodReader:
         constant = table.integer(5, "I")
         if not constant:
             return Tensor(shape, _DTYPES[code])
-        data = self.file.constant(constant, numel(shape) * ITEMSIZE[_DTYPES[code]], node)
-        data = row_major(data, shape, order, _DTYPES[code])
+        need = numel(shape) * ITEMSIZE[_DTYPES[code]]
         if table.table(6, node) is not None:  # a place in memory: it is there to be written
-            self.initial[i] = data
+            more = table.table(9, node)
+            data = self.file.initial(more.integer(0, "Q") if more else 0, constant, need, node)
+            self.initial[i] = row_major(data, shape, order, _DTYPES[code])
             return Tensor(shape, _DTYPES[code])
+        data = row_major(self.file.constant(constant, need, node), shape, order, _DTYPES[code])
         return Tensor(shape, _DTYPES[code], data)
 
     def _instruction(self, table: Table, node: str) -> Steps[None]:
@@ -319,8 +340,8 @@ class _MethodReader:
             self._write(i)
 
     def _mutate(self, target: int, args: tuple[int, ...], node: str) -> None:
-        """A copy in place. From here on the file means the copy by the target; a target that nothing has written before
-        keeps it for the next run."""
+        """Replaces a copy in place by a copy to a new value, which later calls read in place of `target`. A target that
+        nothing has written before is a state: the next run reads the copy."""
         old, source, non_blocking, _ = args
         for i in (old, source):
             self._read(i, node)
@@ -335,7 +356,7 @@ class _MethodReader:
         self.moved[target] = new
 
     def _unmoved(self, i: int) -> int:
-        """An argument, with what has been moved in a list looked up."""
+        """The id of an argument; of a list that holds values which were moved, the id of a new list."""
         value = self.values[i]
         if isinstance(value, ListRef) and not self.moved.keys().isdisjoint(value.ids):
             self.values.append(ListRef(tuple(self.moved.get(j, j) for j in value.ids)))
@@ -356,7 +377,7 @@ class _MethodReader:
                 self.holder[self.memory[j]] = j
 
     def _read(self, i: int, node: str) -> None:
-        """The exporter leaves static views out: a view lies where its source does, and nothing writes it."""
+        """Adds the copy for a view that the exporter left out: it lies where its source does, and no call writes it."""
         for j in self._tensors(i):
             tensor = self.values[j]
             if j in self.written or j not in self.memory or not isinstance(tensor, Tensor):
@@ -421,7 +442,7 @@ class _MethodReader:
             self._carry(ids[inner], outer, f"{where}, value {inner}")
 
     def _same(self, inner: EValue, outer: int, node: str) -> bool:
-        """Whether a value within a delegate is just what it is outside."""
+        """Whether a value has the same shape and dtype inside of a delegate and outside."""
         other = self.values[outer]
         if not isinstance(inner, Tensor) or not isinstance(other, Tensor):
             self.problems.append(Problem(node, "", "a delegate's inputs and outputs must be tensors"))
@@ -434,10 +455,10 @@ class _MethodReader:
         return (inner.shape, inner.dtype) == (other.shape, other.dtype)
 
     def _carry(self, source: int, target: int, node: str) -> None:
-        """Calls that give `target` the elements of `source`, in its own shape; delegates narrow int64 to int32."""
+        """Adds calls that copy `source` to `target` in the shape of that; delegates narrow int64 to int32."""
         x, y = self.values[source], self.values[target]
         if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
-            return  # `_same` has told so
+            return  # `_same` has added the problem
         if x.dtype != y.dtype:
             wide, source = source, len(self.values)
             self.values.append(Tensor(x.shape, y.dtype))
@@ -451,4 +472,4 @@ class _MethodReader:
 
 
 class _IntList(tuple[int, ...]):
-    """Ids of int values, until they are resolved."""
+    """The ids of int values, until their values are looked up."""

@@ -13,8 +13,8 @@ INT8 = (-128, 127)
 
 
 class Through(NamedTuple):
-    """A table that int8 results go through: they are quantized to `grid`, and q becomes the byte table[q + 128], which is
-    what y holds. A function that followed the op is part of it so."""
+    """A table that int8 results go through: they are quantized to `grid`, and q becomes the byte table[q + 128], which
+    is what y holds. So a function that followed the op is part of it."""
 
     grid: PerTensor
     table: bytes

@@ -169,7 +169,7 @@ PLANTED = (
         "pkg/webq8/ir/builder.py",
         "if tensor.quantization is None and ref not in self._read:",
         "if tensor.quantization is None:",
-        ("tests/unit/test_passes.py",),
+        ("tests/unit/test_builder.py",),
     ),
     Planted(
         "op: of two clamps in a row, the second bounds nothing",
@@ -183,14 +183,14 @@ PLANTED = (
         "pkg/webq8/ir/ops/elementwise.py",
         "if tensor.dtype not in dtypes or tensor.quantization is not None:",
         "if tensor.dtype not in dtypes:",
-        ("tests/unit/test_float_ops.py",),
+        ("tests/unit/test_builder.py",),
     ),
     Planted(
         "pass: the tensor that alpha is for taken for the other",
         "pkg/webq8/passes/int8.py",
         "if a not in self.grids and op.alpha == 1.0:",
         "if a not in self.grids:",
-        ("tests/unit/test_passes.py",),
+        ("tests/unit/test_arithmetic.py",),
     ),
     Planted(
         "pass: bounds quantized by the scale of another tensor",
@@ -198,6 +198,13 @@ PLANTED = (
         "bounds = self._clamps(ref, base) if self.p.grids[base] == grid else None",
         "bounds = self._clamps(ref, base)",
         ("tests/unit/test_passes.py",),
+    ),
+    Planted(
+        "pass: what is not a number compared as the zero point",
+        "pkg/webq8/passes/int8.py",
+        "path.possible(op.x) and path.keeps_nan():",
+        "path.possible(op.x):",
+        ("tests/unit/test_arithmetic.py",),
     ),
     Planted(
         "pass: the second of two tables taken by unsigned bytes",

@@ -151,7 +151,7 @@ class _ToInt8:
         if out.dtype != "int8" or not isinstance(out.quantization, PerTensor):
             return
         path = _Path(self, node, out.quantization)
-        if path.possible(op.x):
+        if path.possible(op.x) and path.keeps_nan():
             y = path.emit(op.x)
             if (op.low, op.high) != (-128, 127):
                 y = path.bounded(y, op.low, op.high)
@@ -234,6 +234,8 @@ class _Path:
         self.found: dict[Ref, bool] = {}
         self.made: dict[tuple[Ref, PerTensor], Ref] = {}
         self.shared = 0
+        self.tables: list[Ref] = []  # functions on the way
+        self.compares = False  # whether their results are compared with bounds, or with each other
 
     def possible(self, ref: Ref, depth: int = 0) -> bool:
         if ref not in self.found:
@@ -248,7 +250,9 @@ class _Path:
         if isinstance(op, Dequantize):
             return ref in self.p.grids
         if ref in self.p.functions:
+            self.tables.append(ref)
             return self.possible(self.p.functions[ref].base, depth + 1)
+        self.compares = self.compares or isinstance(op, Clamp | MaxPool2d)
         if isinstance(op, Clamp):
             return self.possible(op.x, depth + 1)
         if (way := self.p.averages(op, self.grid)) is not None:
@@ -260,6 +264,11 @@ class _Path:
             return False
         self.shared += self.p.editor.uses(ref) > 1
         return self.shared <= _MOST_SHARED and all(self.possible(x, depth + 1) for x in floats)
+
+    def keeps_nan(self) -> bool:
+        """Whether NaN, which int8 lacks, becomes the zero point just as in float32, where comparisons keep it."""
+        values = (v for ref in self.tables for v in self.p._values(ref, self.p.functions[ref].base))
+        return not self.compares or not any(map(math.isnan, values))
 
     def emit(self, ref: Ref, grid: PerTensor | None = None) -> Ref:
         """Inserts the int8 ops that give `ref` quantized, and returns their result; ask `possible` first."""

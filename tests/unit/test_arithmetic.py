@@ -104,7 +104,7 @@ def test_nothing_changes_for_other_quantizations(kind: str) -> None:
 
 
 def pooled(b: Builder, y: int) -> int:
-    return call(b, "max_pool2d.default", y, (2, 3), (1, 1), (0, 1), (1, 1), False, shape=(2, 6, 2, 5))
+    return call(b, "max_pool2d.default", y, (1, 2), (1, 1), (0, 1), (1, 1), False, shape=(2, 6, 3, 6))
 
 
 def bounded(b: Builder, y: int) -> int:

@@ -153,4 +153,5 @@ EXACT: dict[str, Callable[[Fraction], Fraction]] = {
     "log1p": lambda x: log(1 + x),
     "sin": sine,
     "cos": lambda x: sine(x + pi() / 2),
+    "sinh": lambda x: (exp(x) - exp(-x)) / 2,
 }

@@ -139,16 +139,16 @@ PLANTED = (
     Planted(
         "reader: every constant of kernel calls is the first",
         "pkg/webq8/formats/pte/read.py",
-        "data = segment[self._constant_offsets[index] :]",
-        "data = segment[self._constant_offsets[0] :]",
+        "[table.offsets[index] :]",
+        "[table.offsets[0] :]",
         ("tests/unit/test_goldens.py", "-k", "kernel"),
     ),
     Planted(
-        "reader: first values of a state taken for constants",
+        "reader: the first data of a state taken for a constant",
         "pkg/webq8/formats/pte/read.py",
-        'self.file.initial(more.integer(0, "Q") if more else 0, constant, need, node)',
-        "self.file.constant(constant, need, node)",
-        ("tests/unit/test_state.py",),
+        "data = self.file.initial(constant, size, node) if changes else self.file.constant(constant, size, node)",
+        "data = self.file.constant(constant, size, node)",
+        ("tests/unit/test_pte_state.py",),
     ),
     Planted(
         "arguments: a lower bound that is absent is 0",
@@ -323,7 +323,7 @@ PLANTED = (
         "pkg/webq8/backends/reference/core.py",
         "states[:] = [arrays[state.next] for state in graph.states]",
         "states[:] = [arrays[state.value] for state in graph.states]",
-        ("tests/unit/test_state.py",),
+        ("tests/unit/test_pte_state.py",),
     ),
     Planted(
         "inputs: numbers that a dtype does not hold are taken",

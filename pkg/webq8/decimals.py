@@ -115,4 +115,5 @@ _FUNCTIONS: dict[UnaryFunction, Callable[[Decimal], Decimal]] = {
     "rsqrt": lambda x: 1 / x.sqrt(),
     "sin": lambda x: _sine(x, 0),
     "cos": lambda x: _sine(x, 1),
+    "sinh": lambda x: (_expm1(x) - _expm1(-x)) / 2,
 }

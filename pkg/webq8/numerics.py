@@ -193,7 +193,7 @@ def _power(a: float, b: float) -> float:
         return math.nan if a else math.copysign(math.inf, a) if odd else math.inf
 
 
-_exp, _expm1 = _bounded(math.exp), _bounded(math.expm1)
+_exp, _expm1, _sinh = _bounded(math.exp), _bounded(math.expm1), _bounded(math.sinh)
 _NEAR: dict[UnaryFunction, Function] = {
     "sigmoid": _sigmoid,
     "silu": lambda x: x * _sigmoid(x),
@@ -213,6 +213,7 @@ _NEAR: dict[UnaryFunction, Function] = {
     "rsqrt": lambda x: 1 / math.sqrt(x) if x > 0 else math.nan if x else math.copysign(math.inf, x),
     "sin": _periodic(math.sin),
     "cos": _periodic(math.cos),
+    "sinh": lambda x: math.copysign(_sinh(abs(x)), x),
 }
 
 

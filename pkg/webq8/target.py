@@ -35,8 +35,9 @@ class DeviceClass:
 
     Attributes:
         speed: the estimate by which long methods are cut into submits.
-        tiles: the kernels of matrix products (names in kernels/select.py), those for the most results first; without
-            any, products and convolutions are by threads that take a few results each.
+        tiles: the kernels of matrix products (names in kernels/select.py), those for the most results first; "small"
+            and "deep" are always among them. Without any, products and convolutions are by threads that take a few
+            results each.
         pixels: output pixels that a thread of a convolution takes.
         warm_up_ms: an idle device clocks several times lower.
         product_threads, copied_bytes: the work that ceilings are measured by.

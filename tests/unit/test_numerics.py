@@ -46,6 +46,7 @@ _DOMAINS: dict[str, tuple[float, float]] = {
     "reciprocal": (-3e38, 3e38),
     "sin": (-3e38, 3e38),
     "cos": (-3e38, 3e38),
+    "sinh": (-89.4, 89.4),
 }
 
 

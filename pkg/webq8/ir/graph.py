@@ -1,6 +1,7 @@
 """A graph of ops over tensors: what a method of a program computes.
 
-What has no field to hide or to make is a NamedTuple: those cost pages less to define and make than dataclasses.
+Classes are NamedTuples where no field is left out of repr or has a default factory: a page defines these, and makes
+their objects, faster than those of dataclasses.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ class Node(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """A result that is no tensor: the file has it, and each run returns it."""
+    """A result that is no tensor but a value in the file, which each run returns."""
 
     value: Any
 

@@ -154,7 +154,7 @@ class _ToInt8:
         if path.possible(op.x) and path.keeps_nan():
             y = path.emit(op.x)
             if (op.low, op.high) != (-128, 127):
-                y = path.bounded(y, op.low, op.high)
+                y = path.bounded(y, (op.low, op.high), out.quantization)
             self.editor.rename(node.outputs[0], y)
             self.editor.remove(node)
 
@@ -233,6 +233,8 @@ class _Path:
         self.p, self.quantize, self.grid = to_int8, quantize, grid
         self.found: dict[Ref, bool] = {}
         self.made: dict[tuple[Ref, PerTensor], Ref] = {}
+        self.averaged: set[Ref] = set()  # means, and what is moved from them
+        self.bases: set[Ref] = set()  # of functions, and what is moved to them
         self.shared = 0
         self.tables: list[Ref] = []  # functions on the way
         self.compares = False  # whether their results are compared with bounds, or with each other
@@ -251,19 +253,33 @@ class _Path:
             return ref in self.p.grids
         if ref in self.p.functions:
             self.tables.append(ref)
-            return self.possible(self.p.functions[ref].base, depth + 1)
+            self.bases.add(base := self.p.functions[ref].base)
+            return self.possible(base, depth + 1)
         self.compares = self.compares or isinstance(op, Clamp | MaxPool2d)
         if isinstance(op, Clamp):
-            return self.possible(op.x, depth + 1)
+            found = self.possible(op.x, depth + 1)
+            self.averaged |= {ref} if op.x in self.averaged else set()
+            return found
         if (way := self.p.averages(op, self.grid)) is not None:
             assert isinstance(op, _Average)
+            self.averaged.add(ref)
             return self.possible(op.x if way is True else self.p.functions[op.x].base, depth + 1)
         if operands := self.p.operands(op):
             return all(x not in self.p.grids or self.possible(x, depth + 1) for x in operands)
         if not self.p._moves(op) or not (floats := [*self.p._floats(op)]):
             return False
-        self.shared += self.p.editor.uses(ref) > 1
-        return self.shared <= _MOST_SHARED and all(self.possible(x, depth + 1) for x in floats)
+        if ref in self.bases:
+            self.bases.update(floats)
+        if not all(self.possible(x, depth + 1) for x in floats):
+            return False
+        if not self.averaged.isdisjoint(floats):
+            self.averaged.add(ref)
+        if sum(map(self.p.editor.uses, node.outputs)) == 1:
+            return True
+        # others may go on reading floats, so that the move is done twice: only means and functions are worth that, which
+        # float32 gives less exactly
+        self.shared += 1
+        return (ref in self.averaged or ref in self.bases) and self.shared <= _MOST_SHARED
 
     def keeps_nan(self) -> bool:
         """Whether NaN, which int8 lacks, becomes the zero point just as in float32, where comparisons keep it."""
@@ -287,7 +303,7 @@ class _Path:
             base = self.emit(known.base, self.p.grids[known.base])
             self.made[ref, grid] = self._looked_up(base, self._table(ref, known.base, grid), grid)
         elif isinstance(op, Clamp):
-            self.made[ref, grid] = self.bounded(self.emit(op.x, grid), *_quantized_bounds(_bounds(op), grid))
+            self.made[ref, grid] = self.bounded(self.emit(op.x, grid), _quantized_bounds(_bounds(op), grid), grid)
         elif (way := self.p.averages(op, grid)) is not None:
             assert isinstance(op, _Average)
             base = op.x if way is True else self.p.functions[op.x].base
@@ -342,8 +358,8 @@ class _Path:
             return x
         return self._insert(Lookup(x, table), [tensor], grid)[0]
 
-    def bounded(self, x: Ref, low: int, high: int) -> Ref:
-        return self._looked_up(x, clamp_table(low, high), self.grid)
+    def bounded(self, x: Ref, bounds: tuple[int, int], grid: PerTensor) -> Ref:
+        return self._looked_up(x, clamp_table(*bounds), grid)
 
 
 def _lacks_batch(op: Op, shape: Shape) -> bool:

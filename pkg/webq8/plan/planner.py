@@ -10,9 +10,9 @@ from webq8.dtypes import cdiv, round_up
 from webq8.errors import LimitError, Problem, raise_problems
 from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.move import Bitcast
-from webq8.ir.plan import Alias, Const, Dispatch, Plan, ProgramPlan, Slot, Step
+from webq8.ir.plan import Alias, Const, Dispatch, Plan, ProgramPlan, Slot, StateSlots, Step
 from webq8.ir.types import BadArg, Tensor
-from webq8.kernels import Call, Operand, kernel_of, wgsl
+from webq8.kernels import Call, LayoutChoice, Operand, kernel_of, wgsl
 from webq8.kernels.layouts import relayout
 from webq8.plan.layout import LayoutName, default_layout, layout, nbytes
 from webq8.plan.memory import ALIGNMENT, Span, largest_sum, share
@@ -60,6 +60,7 @@ class _Planner:
         self.converted: dict[tuple[int, LayoutName], int] = {}
         self.dispatches: list[Dispatch] = []
         self.roots: dict[int, int] = {}  # aliases
+        self.wanted: dict[int, LayoutName | None] = {}  # by result: the layout that its kernel works in; None for any
         # results of Bitcast -> the tensor whose memory and layout they have
         self.originals: dict[int, int] = {}
         for node in graph.nodes:
@@ -69,11 +70,13 @@ class _Planner:
     def plan(self) -> Steps[Plan]:
         nodes = [node for node in self.graph.nodes if not isinstance(node.op, Bitcast)]
         self._choose_layouts(nodes)
-        inputs = [self._plain_input(i) for i in self.graph.inputs]
+        states = self.graph.states
+        inputs = [self._plain_input(i) for i in (*self.graph.inputs, *(s.value for s in states))]
         for node in nodes:
             self._node(node)
             yield
-        outputs = [self._as(self._original(i), "plain", "outputs") for i in self.graph.results]
+        results = (*self.graph.results, *(s.next for s in states))
+        outputs = [self._as(self._original(i), "plain", "outputs") for i in results]
         return (yield from _Allocator(self, inputs, outputs).plan())
 
     def _original(self, i: int) -> int:
@@ -81,20 +84,37 @@ class _Planner:
 
     def _choose_layouts(self, nodes: Sequence[Node]) -> None:
         """Chooses for each tensor the layout that its producer writes, else the one that its first reader wants."""
-        wanted = [self._wanted(node) for node in nodes]
-        for node, name in zip(reversed(nodes), reversed(wanted), strict=True):
-            if name:
+        tensors, choices = self.graph.tensors, dict[int, LayoutChoice]()
+        for node in nodes:
+            rule = kernel_of(type(node.op)).layout
+            read, made = ([tensors[i] for i in refs] for refs in (node.op.reads(), node.outputs))
+            choices |= dict.fromkeys(node.outputs, rule(node.op, read, made))
+        self.wanted = self._settled(nodes, choices)
+        for node in reversed(nodes):
+            if name := self.wanted[node.outputs[0]]:
                 self.layouts |= dict.fromkeys(map(self._original, node.op.reads(bound=True)), name)
-        for node, name in zip(nodes, wanted, strict=True):
-            if name:
-                self.layouts |= dict.fromkeys(node.outputs, name)
-        for i, t in enumerate(self.graph.tensors):
+        self.layouts |= {i: name for i, name in self.wanted.items() if name}
+        for i, t in enumerate(tensors):
             self.layouts.setdefault(i, default_layout(t.shape, t.dtype))
 
-    def _wanted(self, node: Node) -> LayoutName | None:
-        """The layout in which a node's kernel wants its int8 tensors; None where it takes any."""
-        rule, tensors = kernel_of(type(node.op)).layout, self.graph.tensors
-        return rule(node.op, [tensors[i] for i in node.op.reads()], [tensors[i] for i in node.outputs])
+    def _settled(self, nodes: Sequence[Node], choices: Mapping[int, LayoutChoice]) -> dict[int, LayoutName | None]:
+        """One layout for each result: where a kernel has a choice, the one that most of its neighbours have, else the
+        first."""
+        settled: dict[int, LayoutName | None] = {i: c for i, c in choices.items() if not isinstance(c, tuple)}
+        open_nodes = [node for node in nodes if node.outputs[0] not in settled]
+        votes: dict[int, Counter[LayoutName | None]] = {node.outputs[0]: Counter() for node in open_nodes}
+        for node in nodes if open_nodes else ():
+            for i in map(self._original, node.op.reads()):
+                if i in votes:
+                    votes[i][settled.get(node.outputs[0])] += 1
+        for node in open_nodes:
+            y, choice = node.outputs[0], choices[node.outputs[0]]
+            for i in map(self._original, node.op.reads()):
+                if i in settled:
+                    votes[y][settled[i] or default_layout(self.tensors[i].shape, "int8")] += 1
+            assert isinstance(choice, tuple), "the others are settled"
+            settled |= dict.fromkeys(node.outputs, max(choice, key=votes[y].__getitem__))
+        return settled
 
     def _new(self, tensor: Tensor, name: LayoutName) -> int:
         i = next(self.unused)
@@ -127,7 +147,7 @@ class _Planner:
         return new
 
     def _node(self, node: Node) -> None:
-        op, wanted, tensors = node.op, self._wanted(node), self.graph.tensors
+        op, wanted, tensors = node.op, self.wanted[node.outputs[0]], self.graph.tensors
         bound = {*node.op.reads(bound=True)}
         operands = {}
         for ref in op.reads():
@@ -219,8 +239,16 @@ def _bound_alike(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(alike)
 
 
+def _padded(tensor: Tensor, size: int) -> bytes:
+    """A tensor's bytes, or zeros where it has none, and zeros up to a size."""
+    return bytes(tensor.data or b"").ljust(size, b"\0")
+
+
 class _Allocator:
-    """Gives every tensor a slot: constants in the buffers of the program, activations in buffers shared over time."""
+    """Gives every tensor a slot: constants in the buffers of the program, activations in buffers shared over time.
+
+    `inputs` end with what a run finds of its graph's states, `outputs` with what it leaves in their places.
+    """
 
     def __init__(self, planner: _Planner, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self.p, self.inputs, self.outputs = planner, inputs, outputs
@@ -235,16 +263,21 @@ class _Allocator:
             yield
             made.append(self._step(dispatch))
         steps = _bound_alike(made)
+        graph = self.p.graph
+        inputs = [self._slot(i, "inputs") for i in self.inputs]
+        outputs = [self._slot(i, "outputs") for i in self.outputs]
+        kept = zip(graph.states, inputs[len(graph.inputs) :], outputs[len(graph.results) :], strict=True)
         return Plan(
             tuple(buffers),
             tuple(largest),
             steps,
             submit_ends(steps, self.p.target.kind.speed),
-            tuple(self._slot(i, "inputs") for i in self.inputs),
-            tuple(self._slot(i, "outputs") for i in self.outputs),
+            tuple(inputs[: len(graph.inputs)]),
+            tuple(outputs[: len(graph.results)]),
             sum(buffers),
             live,
             sum(d.kernel == "relayout" for d in self.dispatches),
+            tuple(StateSlots(read, left, _padded(state.initial, read.size)) for state, read, left in kept),
         )
 
     def _needed(self, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

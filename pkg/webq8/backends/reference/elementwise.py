@@ -62,6 +62,7 @@ _IN_DOUBLE: dict[UnaryFunction, Callable[[Array], Any]] = {
     "sqrt": np.sqrt,
     "sin": np.sin,
     "cos": np.cos,
+    "sinh": np.sinh,
 }
 # what float32, or an integer, computes as it should
 _EXACT: dict[UnaryFunction, Callable[[Array], Any]] = {

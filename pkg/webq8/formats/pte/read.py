@@ -7,6 +7,7 @@ Field numbers follow `schema/program.fbs` of the `executorch` package.
 import struct
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, numel, row_major
@@ -15,11 +16,11 @@ from webq8.formats.flatbuf import Table, root
 from webq8.formats.pte.delegate import read_vkgraph
 from webq8.formats.pte.model import EValue, ListRef, OperatorCall, PteMethod, PteProgram, PteState
 from webq8.formats.pte.tensors import DYNAMIC, FLOAT16, checked_shape
-from webq8.formats.sniff import other_backend, what_it_is
+from webq8.formats.sniff import other_backend
 from webq8.ir.types import Tensor
 from webq8.stages import Stage, Steps
 
-__all__ = ["read_program"]
+__all__ = ["is_pte", "read_program"]
 
 _DTYPES = {
     0: "uint8",
@@ -32,9 +33,15 @@ _DTYPES = {
     7: "float64",
     11: "bool",
 }
+_IDENTIFIER = b"ET12"
 _HEADER = struct.Struct("<4sIQQ")  # magic, length, program size, segment base offset; the fourth field is newer
 _VULKAN = "VulkanBackend"
 _LISTED = 4  # bytes of an id in a list, read again with every call that has the list
+
+
+def is_pte(data: memoryview) -> bool:
+    """Whether bytes say that they are a `.pte` file of the version that is read here."""
+    return data[4:8] == _IDENTIFIER
 
 
 @Stage
@@ -47,6 +54,13 @@ def read_program(data: bytes | bytearray | memoryview, name: str = "program") ->
     return (yield from _Reader(view, name, Budget(len(view), name)).program())
 
 
+class _Offsets(NamedTuple):
+    """Where pieces begin in a segment, whose number is `segment`."""
+
+    segment: int
+    offsets: tuple[int, ...]
+
+
 @dataclass
 class _Reader:
     data: memoryview
@@ -54,8 +68,6 @@ class _Reader:
     budget: Budget
 
     def program(self) -> Steps[PteProgram]:
-        if bytes(self.data[4:8]) != b"ET12":
-            raise FormatError(f"{self.name}: {what_it_is(self.data)}")
         end, base = len(self.data), len(self.data)
         if bytes(self.data[8:12]) == b"eh00" and len(self.data) >= 8 + _HEADER.size:
             _, _, end, base = _HEADER.unpack_from(self.data, 8)
@@ -65,7 +77,7 @@ class _Reader:
                     f"{self.name}: the file is cut off: its header speaks of {max(end, base)} bytes, "
                     f"there are {len(self.data)}"
                 )
-        self.flat = root(self.data[:end], b"ET12", self.name, self.budget)
+        self.flat = root(self.data[:end], _IDENTIFIER, self.name, self.budget)
         self.segments = []
         for i, s in enumerate(self.flat.tables(4, f"{self.name}, segment")):
             start, size = base + s.integer(0, "Q"), s.integer(1, "Q")
@@ -105,17 +117,14 @@ class _Reader:
         return self.flat.tables(2, f"{self.name}, constant")
 
     @cached_property
-    def _constant_segment(self) -> Table | None:
-        return self.flat.table(5, f"{self.name}, constant segment")
+    def _constants(self) -> _Offsets | None:
+        table = self.flat.table(5, f"{self.name}, constant segment")
+        return _Offsets(table.integer(0, "I"), table.vector(1, "Q")) if table else None
 
     @cached_property
-    def _constant_offsets(self) -> tuple[int, ...]:
-        return self._constant_segment.vector(1, "Q") if self._constant_segment else ()
-
-    @cached_property
-    def _initial_segments(self) -> list[Table]:
-        """Where tensors that a run writes have their first values: a segment, and the offsets in it."""
-        return self.flat.tables(6, f"{self.name}, first values")
+    def _initials(self) -> _Offsets | None:
+        tables = self.flat.tables(6, f"{self.name}, initial data")
+        return _Offsets(tables[0].integer(0, "I"), tables[0].vector(1, "Q")) if tables else None
 
     @cached_property
     def _inline_delegates(self) -> list[Table]:
@@ -124,28 +133,21 @@ class _Reader:
     def constant(self, index: int, need: int, what: str) -> memoryview:
         """The bytes of constant `index`, inline or in the constant segment."""
         if index < len(self._inline_constants):
-            data = self._inline_constants[index].blob(0)
-        elif self._constant_segment and index < len(self._constant_offsets):
-            segment = self._segment(self._constant_segment.integer(0, "I"), "constants")
-            data = segment[self._constant_offsets[index] :]
-        else:
-            raise FormatError(f"{self.name}: {what}: constant {index} does not exist")
-        if len(data) < need:
-            raise FormatError(f"{self.name}: {what}: {need} bytes are needed, constant {index} has {len(data)}")
-        return data[:need]
+            return self._bytes(self._inline_constants[index].blob(0), need, f"{what}: constant {index}")
+        return self._in_segment(self._constants, index, need, f"{what}: constant {index}")
 
-    def initial(self, place: int, index: int, need: int, what: str) -> memoryview:
-        """The first values of a tensor that a run writes."""
-        if place >= len(self._initial_segments):
-            count = len(self._initial_segments)
-            raise FormatError(f"{self.name}: {what}: segment {place} of first values does not exist (of {count})")
-        lists = self._initial_segments[place]
-        offsets = lists.vector(1, "Q")
-        if index >= len(offsets):
-            raise FormatError(f"{self.name}: {what}: first values {index} do not exist (there are {len(offsets)})")
-        data = self._segment(lists.integer(0, "I"), "first values")[offsets[index] :]
+    def initial(self, index: int, need: int, what: str) -> memoryview:
+        """What a tensor that may change holds at first."""
+        return self._in_segment(self._initials, index, need, f"{what}: initial data {index}")
+
+    def _in_segment(self, table: _Offsets | None, index: int, need: int, what: str) -> memoryview:
+        if table is None or index >= len(table.offsets):
+            raise FormatError(f"{self.name}: {what} does not exist")
+        return self._bytes(self._segment(table.segment, what)[table.offsets[index] :], need, what)
+
+    def _bytes(self, data: memoryview, need: int, what: str) -> memoryview:
         if len(data) < need:
-            raise FormatError(f"{self.name}: {what}: {need} bytes are needed, first values {index} have {len(data)}")
+            raise FormatError(f"{self.name}: {what} has {len(data)} bytes, {need} are needed")
         return data[:need]
 
     def delegate(self, table: Table, what: str) -> memoryview:
@@ -285,13 +287,13 @@ class _MethodReader:
         constant = table.integer(5, "I")
         if not constant:
             return Tensor(shape, _DTYPES[code])
-        need = numel(shape) * ITEMSIZE[_DTYPES[code]]
-        if table.table(6, node) is not None:  # a place in memory: it is there to be written
-            more = table.table(9, node)
-            data = self.file.initial(more.integer(0, "Q") if more else 0, constant, need, node)
-            self.initial[i] = row_major(data, shape, order, _DTYPES[code])
+        changes = table.table(6, node) is not None  # a place in memory: it is there to be written
+        size = numel(shape) * ITEMSIZE[_DTYPES[code]]
+        data = self.file.initial(constant, size, node) if changes else self.file.constant(constant, size, node)
+        data = row_major(data, shape, order, _DTYPES[code])
+        if changes:
+            self.initial[i] = data
             return Tensor(shape, _DTYPES[code])
-        data = row_major(self.file.constant(constant, need, node), shape, order, _DTYPES[code])
         return Tensor(shape, _DTYPES[code], data)
 
     def _instruction(self, table: Table, node: str) -> Steps[None]:

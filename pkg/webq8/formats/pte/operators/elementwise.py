@@ -88,6 +88,7 @@ _FORMULAS: dict[UnaryFunction, str] = {
     "reciprocal": "y = 1 / x.",
     "sin": "y = sin(x), x in radians; precise for |x| up to 50,000.",
     "cos": "y = cos(x), x in radians; precise for |x| up to 50,000.",
+    "sinh": "y = sinh(x) = (exp(x) − exp(−x)) / 2, precise near 0.",
     "round": "y is x rounded to a whole number, half to even.",
     "floor": "y is the largest whole number not above x.",
     "ceil": "y is the smallest whole number not below x.",

@@ -1,4 +1,4 @@
-"""What a device is, as far as plans depend on it: its limits, and the class of devices it belongs to.
+"""Targets: the properties of a device that plans depend on, that is its limits and its class.
 
 A class is a row of figures from measurements (tests/bench/README.md). kernels/select.py, the only module that chooses
 kernels by the device, asks them of a Target; a new class of devices is a new row.
@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Speed:
-    """What a slow device of its class does in a second."""
+    """Operations and bytes a second of a slow device of a class."""
 
     operations: float
     nbytes: float
@@ -34,9 +34,10 @@ class DeviceClass:
     """What the devices of a class have in common.
 
     Attributes:
-        speed: by which long methods are cut into submits.
-        tiles: the kernels of matrix products (names in kernels/select.py), those for the most results first; without
-            any, products and convolutions are by threads that take a few results each.
+        speed: the estimate by which long methods are cut into submits.
+        tiles: the kernels of matrix products (names in kernels/select.py), those for the most results first; "small"
+            and "deep" are always among them. Without any, products and convolutions are by threads that take a few
+            results each.
         pixels: output pixels that a thread of a convolution takes.
         warm_up_ms: an idle device clocks several times lower.
         product_threads, copied_bytes: the work that ceilings are measured by.

@@ -297,3 +297,35 @@ def test_ways_of_the_container(webq8_page: PythonPage, name: str) -> None:
                     assert got == wanted
                 else:
                     np.testing.assert_allclose(got, wanted, 1e-6, 1e-6, strict=isinstance(got, np.ndarray))
+
+
+async def run_stateful(data, inputs, seconds):
+    """Two rounds of runs, all begun at once, with a reset between them; then one after a profile."""
+    import asyncio
+
+    from webq8.plan import submits
+
+    usual, submits._SECONDS = submits._SECONDS, seconds or submits._SECONDS
+    try:
+        program = await webq8.load(data)
+    finally:
+        submits._SECONDS = usual
+    with program:
+        runs = [program(x) for x in inputs]
+        program.reset()
+        runs += [program(x) for x in inputs]
+        results = [list(pair) for pair in await asyncio.gather(*runs)]
+        await program.profile(inputs[0], runs=1)
+        return results, (await program(inputs[0]))[1]
+
+
+@pytest.mark.parametrize("seconds", [0, 1e-12], ids=["one submit", "several submits"])
+def test_state(webq8_page: PythonPage, seconds: float) -> None:
+    golden = np.load(CONTAINERS / "stateful.npz")
+    results, last = webq8_page.call(
+        run_stateful, (CONTAINERS / "stateful.pte").read_bytes(), list(golden["in0"]), seconds
+    )
+    for i, (total, before) in enumerate(results):
+        np.testing.assert_array_equal(total, golden["out0"][i % 4])
+        np.testing.assert_array_equal(before, golden["out1"][i % 4])
+    np.testing.assert_array_equal(last, np.maximum(golden["in0"][3], 0))  # a profile leaves the states as they are

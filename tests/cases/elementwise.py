@@ -1,4 +1,4 @@
-"""Cases of functions of one element, and of two broadcast ones."""
+"""Cases of elementwise functions of one operand, and of two that are broadcast."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -54,6 +54,7 @@ _TOLERANCE: dict[str, tuple[float, float]] = {
     "reciprocal": (4e-7, 0),
     "sin": (1e-6, 1.5e-7),
     "cos": (1e-6, 1.5e-7),
+    "sinh": (4e-6, 0),
 }
 _UNARY = (
     *_TOLERANCE,

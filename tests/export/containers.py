@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from common import quantize
 from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
-from executorch.exir import to_edge_transform_and_lower
+from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
 
 FOLDER = Path(__file__).parents[1] / "data" / "containers"
 Partitioners = list[VulkanPartitioner]
@@ -106,6 +107,32 @@ class Valid(torch.nn.Module):
         return self.conv(x)
 
 
+class Stateful(torch.nn.Module):
+    """Buffers that each call changes: a sum that begins with numbers of the file, and what the call before has left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.arange(6.0).reshape(2, 3))
+        self.register_buffer("last", torch.zeros(2, 3))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        total, before = torch.relu(x) + self.total, self.last * 2.0
+        self.last.copy_(torch.relu(x) * 0.5)
+        self.total.copy_(total)
+        return total, before
+
+
+def write_stateful(name: str) -> None:
+    """With what the eager model gives, call after call."""
+    exported = torch.export.export(Stateful(), (torch.zeros(2, 3),))
+    config = ExecutorchBackendConfig(passes=[InitializedMutableBufferPass(["total"])])
+    (FOLDER / f"{name}.pte").write_bytes(to_edge_transform_and_lower(exported).to_executorch(config).buffer)
+    model, inputs = Stateful(), torch.arange(24.0).reshape(4, 2, 3) - 9
+    totals, befores = zip(*(map(torch.clone, model(x)) for x in inputs), strict=True)
+    golden = {"in0": inputs.numpy(), "out0": torch.stack(totals).numpy(), "out1": torch.stack(befores).numpy()}
+    np.savez(FOLDER / f"{name}.npz", **golden)
+
+
 def export(name: str, module: torch.nn.Module, shape: tuple[int, ...], partitioners: Partitioners) -> None:
     write(name, module, torch.zeros(shape), partitioners)
 
@@ -150,3 +177,4 @@ if __name__ == "__main__":
     write("narrowed", Narrowed(), torch.zeros(1, 12, dtype=torch.int64), [VulkanPartitioner()])
     write_quantized("transposed", Transposed(), torch.randn(1, 4, 12))
     write_quantized("valid", Valid(), torch.randn(1, 4, 7, 9))
+    write_stateful("stateful")

@@ -473,7 +473,7 @@ def resize_rows(rng: np.random.Generator) -> Iterator[Row]:
 CLOSE = {
     "sigmoid": 4e-6, "hardswish": 4e-7, "hardsigmoid": 4e-7, "tanh": 1e-6, "silu": 4e-6, "elu": 2e-6, "erf": 1e-6,
     "exp": 4e-6, "expm1": 4e-6, "log": 1e-6, "log2": 1e-6, "log10": 1e-6, "log1p": 1e-6, "sqrt": 4e-7, "rsqrt": 6e-7,
-    "reciprocal": 4e-7, "sin": 1e-6, "cos": 1e-6, "pow": 2e-5, "atan2": 1e-6, "div": 4e-7,
+    "reciprocal": 4e-7, "sin": 1e-6, "cos": 1e-6, "sinh": 4e-6, "pow": 2e-5, "atan2": 1e-6, "div": 4e-7,
 }  # fmt: skip
 
 
@@ -496,6 +496,7 @@ def element_rows(rng: np.random.Generator) -> Iterator[Row]:
         "reciprocal",
         "sin",
         "cos",
+        "sinh",
     ):
         yield one(op, "values", x[x != 0])
     for op in ("log", "log2", "log10", "log1p", "sqrt", "rsqrt"):

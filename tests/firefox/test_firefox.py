@@ -26,7 +26,6 @@ SAMPLE = [
 
 async def adapter():
     from webq8.backends.browser import gpu
-
     from webq8.target import SOFTWARE
 
     device = await gpu.device()

@@ -9,6 +9,7 @@ import webq8
 from browser.test_program import CONSTANT, CONTAINERS, INPUTS
 from goldens import DATA, GLUE_GOLDENS, INT8_GOLDENS, Golden
 from webq8.backends import native
+from webq8.plan import submits
 from webq8.stages import drive
 
 MODELS = Path(__file__).parents[2] / "web" / "models"
@@ -30,7 +31,7 @@ def test_golden(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("name", ["cnn", "superres", "unet", "mobilenet_v2", "resnet18"])
-@pytest.mark.parametrize("optimizations", [None, ()], ids=["rewritten", "as it is"])
+@pytest.mark.parametrize("optimizations", [None, ()], ids=["optimized", "as it is"])
 def test_network(name: str, optimizations: tuple[str, ...] | None) -> None:
     large = name in ("mobilenet_v2", "resnet18")
     folder = networks.large_networks() if large else DATA / "networks"
@@ -69,3 +70,21 @@ def test_ways_of_the_container(name: str) -> None:
                         np.testing.assert_allclose(g, w, 1e-6, 1e-6, strict=True)
                     else:
                         assert g == w
+
+
+@pytest.mark.parametrize("seconds", [0, 1e-12], ids=["one submit", "several submits"])
+def test_state(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """All runs are begun before the first is waited for, and a reset between them is in its place."""
+    if seconds:
+        monkeypatch.setattr(submits, "_SECONDS", seconds)
+    golden = np.load(CONTAINERS / "stateful.npz")
+    with load(CONTAINERS / "stateful.pte") as program:
+        runs = [program(x) for x in golden["in0"]]
+        program.reset()
+        runs += [program(x) for x in golden["in0"]]
+        for i, (total, before) in enumerate(map(drive, runs)):
+            np.testing.assert_array_equal(total, golden["out0"][i % 4])
+            np.testing.assert_array_equal(before, golden["out1"][i % 4])
+        drive(program.profile(golden["in0"][0], runs=2))  # which leaves the states as they are
+        before = program.run(golden["in0"][0])[1]
+        np.testing.assert_array_equal(before, np.maximum(golden["in0"][3], 0))

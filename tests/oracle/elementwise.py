@@ -1,4 +1,4 @@
-"""Functions of one element, and of several broadcast ones: in float64, rounded once, or in whole numbers."""
+"""Elementwise functions of one operand, and of several that are broadcast: in float64, rounded once, or in integers."""
 
 import math
 import operator
@@ -43,7 +43,7 @@ _of_one("elu", _elu)
 _of_one("erf", _each(math.erf))
 _of_one("rsqrt", lambda x: 1 / np.sqrt(x))
 _of_one("reciprocal", lambda x: 1 / x)
-for _function in (np.tanh, np.exp, np.expm1, np.log, np.log2, np.log10, np.log1p, np.sqrt, np.sin, np.cos):
+for _function in (np.tanh, np.exp, np.expm1, np.log, np.log2, np.log10, np.log1p, np.sqrt, np.sin, np.cos, np.sinh):
     _of_one(_function.__name__, _function)
 for _function in (np.floor, np.ceil, np.trunc):
     _of_one(_function.__name__, _function)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import webq8
 from pte_writer import Pte, one_call
+from webq8 import formats
 from webq8.errors import FormatError, LimitError, Unsupported, Webq8Error
+from webq8.formats import File, Format, read_file
 from webq8.formats.pte.lower import lower
 from webq8.formats.pte.read import read_program
 from webq8.ir.plan import ProgramPlan
@@ -17,7 +19,7 @@ from webq8.ir.types import Tensor
 from webq8.passes import required
 from webq8.plan.planner import plan_program
 from webq8.runtime.compile import rewrite
-from webq8.stages import drive
+from webq8.stages import Steps, drive
 from webq8.target import Target
 
 ROOT = Path(__file__).parents[2]
@@ -82,13 +84,31 @@ def test_wrong_identifier() -> None:
     with pytest.raises(
         FormatError, match=r"this is a \.pte file of another version \(webq8 reads ET12\)\. Export it again"
     ):
-        check(LINEAR.replace(b"ET12", b"ET99"))
+        read_file(LINEAR.replace(b"ET12", b"ET99"), "file.pte")
     with pytest.raises(FormatError, match="VH00"):
         check(LINEAR.replace(b"VH00", b"VH77"))
     with pytest.raises(FormatError, match="VK00"):
         check(LINEAR.replace(b"VK00", b"VK77"))
     with pytest.raises(FormatError, match="there is nothing in it"):
-        check(b"")
+        read_file(b"", "file.pte")
+
+
+def test_a_format_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file goes to the reader of the format that recognizes it; here one more is there, a `.pte` in an envelope."""
+    seal, names = b"sealed: ", list[str]()
+
+    def read(data: memoryview, name: str) -> Steps[File]:
+        names.append(name)
+        return (yield from read_file.steps(data[len(seal) :], name))
+
+    x = np.zeros((1, 64), np.float32)
+    plain = drive(webq8.load(CLASSIFIER, device="cpu")).run(x)
+    with pytest.raises(FormatError, match=r"this is no \.pte file"):
+        read_file(seal + CLASSIFIER)
+    monkeypatch.setattr(formats, "FORMATS", [*formats.FORMATS, Format("sealed", lambda data: data[:8] == seal, read)])
+    np.testing.assert_array_equal(drive(webq8.load(seal + CLASSIFIER, device="cpu")).run(x), plain)
+    np.testing.assert_array_equal(drive(webq8.load(CLASSIFIER, device="cpu")).run(x), plain)
+    assert names == ["program"]
 
 
 def test_damage_is_never_anything_but_an_error_of_ours() -> None:

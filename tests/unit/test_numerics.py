@@ -1,4 +1,4 @@
-"""Float32 functions of tables against exact arithmetic of another kind: sums of fractions, no `decimal`, no libm."""
+"""Float32 functions of lookup tables against exact arithmetic of another kind: fractions, no `decimal`, no libm."""
 
 import math
 import random
@@ -170,6 +170,7 @@ EXACT: dict[UnaryFunction, Callable[[Fraction], Fraction]] = {
     "log1p": lambda x: log(1 + x),
     "sin": sine,
     "cos": lambda x: sine(x + pi() / 2),
+    "sinh": lambda x: (exp(x) - exp(-x)) / 2,
 }
 
 # --- arguments
@@ -195,6 +196,7 @@ _DOMAINS: dict[str, tuple[float, float]] = {
     "reciprocal": (-3e38, 3e38),
     "sin": (-3e38, 3e38),
     "cos": (-3e38, 3e38),
+    "sinh": (-89.4, 89.4),
 }
 
 

@@ -1,8 +1,10 @@
 """Which tile a product gets: what was fastest on an H200 (tests/bench/README.md)."""
 
+from dataclasses import replace
+
 import pytest
 from webq8.kernels.select import TILES, band, tile
-from webq8.target import MATRIX_GPU, Target
+from webq8.target import GPU, MATRIX_GPU, Target
 
 PLAIN = Target()
 MATRIX = Target(kind=MATRIX_GPU, max_compute_workgroup_storage_size=2**15)
@@ -33,6 +35,13 @@ def test_tile(rows: int, columns: int, k: int, by_dot_products: str, by_matrices
 def test_matrices_need_workgroup_memory() -> None:
     small = Target(kind=MATRIX_GPU, max_compute_workgroup_storage_size=2**14)
     assert tile(4096, 4096, 256, 1, small) == TILES["large"]
+
+
+def test_a_class_gets_its_own_tiles_alone() -> None:
+    few = Target(kind=replace(GPU, tiles=("small", "deep")), max_compute_workgroup_storage_size=2**15)
+    for phases in (1, 4):
+        assert tile(4096, 4096, 256, phases, few) == TILES["small"]
+    assert tile(196, 96, 36, 1, few) == TILES["deep"]
 
 
 def test_phases_count_as_more_tiles() -> None:

@@ -1,4 +1,4 @@
-"""What is no file of ours: it is said what it is, and the lines that make one that works do work."""
+"""Files of other kinds: the error names the kind, and the lines that it shows make a file that works."""
 
 import gzip
 import io
@@ -14,7 +14,7 @@ import webq8
 from networks import EXPORT, python_with
 from pte_writer import Pte
 from webq8.errors import FormatError, Unsupported
-from webq8.formats import sniff
+from webq8.formats import FORMATS, sniff
 from webq8.formats.pte.lower import lower
 from webq8.formats.pte.read import read_program
 
@@ -69,6 +69,7 @@ def test_bytes_say_what_they_are(kind: str) -> None:
     assert first.startswith("program: ")
     assert len(first) < 200
     assert any(way in str(caught.value) for way in (". ", sniff.EXPORT))
+    assert not any(known.recognizes(memoryview(FOREIGN[kind])) for known in FORMATS)
 
 
 def test_a_converted_model_is_told_how_to_export() -> None:

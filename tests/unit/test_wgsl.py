@@ -111,7 +111,7 @@ def test_params_are_aligned() -> None:
         "<I12x4I5I108xififffiff12x", 5, 1, 2, 3, 4, 6, 7, 8, 0, 9, *[-1, 0.5] * 2, 0.5, 0.5, -1, 0.5, 0.5
     )
     assert data == expected
-    reduction = {"outputs": 1, "count": 2, "divisor": 3.0}
+    reduction = {"results": 1, "count": 2, "divisor": 3.0}
     axes = {"sizes": (4, 5, 6, 7), "strides": (8, 9, 10, 11)}
     data = wgsl.pack_params(wgsl.kernel("reduce_sum"), reduction | {"kept": axes, "reduced": axes})
     assert data == struct.pack("<2If4x16I", 1, 2, 3.0, *[*range(4, 12)] * 2)

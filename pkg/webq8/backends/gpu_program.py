@@ -26,14 +26,18 @@ def _variant(step: Step) -> Variant:
 
 
 class Replay(Protocol):
-    """A method that is encoded again for each run. A source is bytes, or a buffer of the device to copy from."""
+    """A method that is encoded again for each run. A source is bytes, or a buffer of the device to copy from. Each
+    state has a buffer, whose content is copied to where a run finds it, and where `run` leaves the next."""
 
     def run(self, destination: bytearray | None, kept: Sequence[Any] | None, *sources: Any) -> Awaitable[Any]:
-        """Takes the sources and begins a run. When what is returned was awaited, the outputs lie in `destination`, one
+        """Takes the sources and begins a run. When the returned awaitable ends, the outputs lie in `destination`, one
         after another, and in the buffers `kept`, one each."""
 
     def profile(self, destination: bytearray, *sources: Any) -> Awaitable[Any]:
         """A run whose results are the nanoseconds at which each step began and ended, pairs of 64-bit integers."""
+
+    def reset(self, *initials: bytes) -> None:
+        """Writes to the states, after the runs that were begun before."""
 
     def time(self, repeats: int) -> Awaitable[float]:
         """Milliseconds of one replay, when `repeats` of them run back to back in one pass."""
@@ -50,13 +54,13 @@ class Gpu(Device, Protocol):
     async def load(self, program: ProgramPlan, on_shader: OnShader) -> "GpuProgram": ...
 
     async def guard(self, pending: Awaitable[Any]) -> Any:
-        """Awaits what the GPU does; its errors become ours."""
+        """Awaits work of the GPU; its errors become those of webq8."""
 
     def pipeline(self, variant: Variant) -> Any:
-        """Begins to compile a variant, where that was not done before; for `compiled`."""
+        """Begins to compile a variant, unless it is compiled already; `compiled` takes what this returns."""
 
     async def compiled(self, begun: Sequence[Any], on_shader: OnShader) -> Sequence[Any]:
-        """The pipelines that were begun, when all are there."""
+        """Waits until all pipelines that were begun are there, and returns them."""
 
     def create_buffers(
         self, sizes: Sequence[int], usage: Usage, labels: Sequence[str]
@@ -71,7 +75,9 @@ class Gpu(Device, Protocol):
 
     def bind_groups(self, plan: Plan, buffers: Sequence[Any]) -> Awaitable[Any]: ...
 
-    def replay(self, plan: Plan, pipelines: Sequence[Any], buffers: Sequence[Any], groups: Any) -> Replay: ...
+    def replay(
+        self, plan: Plan, pipelines: Sequence[Any], buffers: Sequence[Any], groups: Any, states: Sequence[Any]
+    ) -> Replay: ...
 
 
 class GpuTensor:
@@ -122,7 +128,7 @@ class _Run(NamedTuple):
 
 
 def _taken(source: Any) -> Any:
-    """What a replay takes of a source: a buffer of the device, or bytes in whole words, as it can be written."""
+    """A source as a replay takes it: a buffer of the device, or bytes in whole words, as WebGPU writes them."""
     if isinstance(source, GpuTensor):
         return source.buffer
     return source if len(source) % 4 == 0 else bytes(source).ljust(round_up(len(source), 4), b"\0")
@@ -165,7 +171,8 @@ class GpuProgram:
             activations = await self._buffers(plan.buffers, "activations", plan.largest)
             # negative slots count the constants' buffers from -1 down
             buffers = [*activations, *reversed(constants)]
-            bound[name] = buffers, await device.guard(device.bind_groups(plan, buffers))
+            groups = await device.guard(device.bind_groups(plan, buffers))
+            bound[name] = buffers, groups, await self._states(plan)
 
         compiled = dict(zip(begun, await device.compiled([*begun.values()], on_shader), strict=True))
         self._plans = program.plans
@@ -173,6 +180,13 @@ class GpuProgram:
             pipelines = [compiled[_variant(s)] for s in plan.steps]
             self.replays[name] = device.replay(plan, pipelines, *bound[name])
             self._run[name] = self.replays[name].run  # looked up once: in a page each look crosses to JavaScript
+
+    async def _states(self, plan: Plan) -> Sequence[Any]:
+        sizes = [state.read.size for state in plan.states]
+        states = await self._buffers(sizes, "kept", ["a state"] * len(sizes))
+        for buffer, state in zip(states, plan.states, strict=True):
+            await self.device.guard(self.device.write(buffer, state.initial))
+        return states
 
     async def _buffers(self, sizes: Sequence[int], usage: Usage, labels: Sequence[str]) -> Sequence[Any]:
         buffers, room = self.device.create_buffers(sizes, usage, labels)
@@ -234,6 +248,11 @@ class GpuProgram:
             busy += taken
             repeats *= 2 if taken < _BATCH_MS else 1
         return sorted([await batch(repeats) for _ in range(_BATCHES)])[_BATCHES // 2]
+
+    def reset(self) -> None:
+        for name, replay in self.replays.items():
+            if states := self._plans[name].states:
+                replay.reset(*(state.initial for state in states))
 
     def close(self) -> None:
         for replay in self.replays.values():

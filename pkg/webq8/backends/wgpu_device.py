@@ -67,7 +67,7 @@ class WgpuBackend:
         return self._device
 
     async def request_ahead(self) -> None:
-        """Nothing: the device is there at once."""
+        """Does nothing: the device is there at once."""
 
     async def pace(self, steps: Steps[T]) -> T:
         return finish(steps)
@@ -98,7 +98,7 @@ class WgpuDevice:
         self.target = target_of(adapter, limits, self.features, self._language())
 
     def _language(self) -> tuple[str, ...]:
-        """Extensions of WGSL. wgpu does not tell them; a module tells."""
+        """The extensions of WGSL that the compiler knows. wgpu does not list them, so a module is tried."""
         try:
             with self.failing():
                 self.raw.create_shader_module(code="fn dot(x: u32) -> i32 { return dot4I8Packed(x, x); }")
@@ -108,7 +108,7 @@ class WgpuDevice:
 
     @contextmanager
     def failing(self, what: str = "", error: type[DeviceError] = DeviceError) -> Iterator[None]:
-        """Has what calls of wgpu raise become `error`, its text begun with `what`; or DeviceLost."""
+        """A context in which exceptions of wgpu become `error`, with a text that begins with `what`; or DeviceLost."""
         self.check_lost()
         try:
             yield
@@ -268,8 +268,10 @@ class WgpuDevice:
                 groups.append(self.raw.create_bind_group(label=label, layout=layout, entries=entries))
         return groups
 
-    def replay(self, plan: Plan, pipelines: Sequence[Any], buffers: Sequence[Any], groups: Any) -> "_Replay":
-        return _Replay(self, plan, pipelines, buffers, groups)
+    def replay(
+        self, plan: Plan, pipelines: Sequence[Any], buffers: Sequence[Any], groups: Any, states: Sequence[Any]
+    ) -> "_Replay":
+        return _Replay(self, plan, pipelines, buffers, groups, states)
 
 
 def _reason(error: Exception) -> str:
@@ -292,8 +294,10 @@ class _Replay:
         pipelines: Sequence[Any],
         buffers: Sequence[Any],
         groups: Sequence[Any],
+        states: Sequence[Any],
     ) -> None:
         self.device, self.plan, self.pipelines, self.buffers, self.groups = device, plan, pipelines, buffers, groups
+        self.states = states
         self.idle: list[Any] = []  # staging buffers not in use: overlapping runs each need one
         self.closed = False
 
@@ -308,6 +312,9 @@ class _Replay:
                 if kept is not None:
                     encoder.copy_buffer_to_buffer(self.buffers[buffer], offset, kept[i], 0, size)
                 at += size
+            for state, slots in zip(self.states, self.plan.states, strict=True):
+                buffer, offset, size = slots.left
+                encoder.copy_buffer_to_buffer(self.buffers[buffer], offset, state, 0, size)
 
         self._submit(sources, self._encode_in_one_pass, encode_outputs)
         return reading if reading is not None else Done(None)
@@ -333,6 +340,9 @@ class _Replay:
             first = end
 
     def _put(self, sources: Sequence[Any], encoder: Any) -> None:
+        for state, slots in zip(self.states, self.plan.states, strict=True):
+            buffer, offset, size = slots.read
+            encoder.copy_buffer_to_buffer(state, 0, self.buffers[buffer], offset, size)
         for source, (buffer, offset, size) in zip(sources, self.plan.inputs, strict=True):
             if isinstance(source, bytes | bytearray | memoryview):
                 self.device.write(self.buffers[buffer], source, offset)
@@ -403,6 +413,10 @@ class _Replay:
             return (perf_counter() - start) * 1e3 / repeats
         finally:
             self.device.destroy_buffer(staging)
+
+    def reset(self, *initials: bytes) -> None:
+        for state, initial in zip(self.states, initials, strict=True):
+            self.device.write(state, initial)
 
     def close(self) -> None:
         self.closed = True

@@ -1,10 +1,28 @@
-"""Readers of model files: from bytes to the file's own structures, and from those to graphs of ops."""
+"""Readers of model files: they parse a file into its own structures, and lower these to graphs of ops."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
+from webq8.errors import FormatError
 from webq8.formats.base import File, FileMethod
-from webq8.formats.pte import read_pte
+from webq8.formats.pte import is_pte, read_pte
+from webq8.formats.sniff import what_it_is
 from webq8.stages import Stage, Steps
 
-__all__ = ["File", "FileMethod", "read_file"]
+__all__ = ["FORMATS", "File", "FileMethod", "Format", "read_file"]
+
+
+class Format(NamedTuple):
+    """A kind of model files: `recognizes` tells one from all others by its bytes, `read` reads it whole."""
+
+    name: str
+    recognizes: Callable[[memoryview], bool]
+    read: Callable[[memoryview, str], Steps[File]]
+
+
+FORMATS = [
+    Format(".pte", is_pte, read_pte.steps),
+]
 
 
 @Stage
@@ -14,4 +32,8 @@ def read_file(data: bytes | bytearray | memoryview, name: str = "program") -> St
     Raises FormatError where the file is damaged, or of a kind that webq8 cannot read. What is sound but not supported
     is found when a method is lowered.
     """
-    return (yield from read_pte.steps(data, name))
+    view = memoryview(data).toreadonly().cast("B")
+    for known in FORMATS:
+        if known.recognizes(view):
+            return (yield from known.read(view, name))
+    raise FormatError(f"{name}: {what_it_is(view)}")

@@ -56,22 +56,22 @@ def tile(rows: int, columns: int, steps: int, phases: int, target: Target) -> Ti
     Small problems get small tiles, so that their workgroups fill a large GPU (an H200 has 132 multiprocessors).
     """
 
-    def count(name: str) -> int:
-        return phases * TILES[name].count(rows, columns)
+    def makes(name: str, workgroups: int) -> bool:
+        return name in target.kind.tiles and phases * TILES[name].count(rows, columns) >= workgroups
 
     # finding rows by phases takes a thread long, so here it makes the most results
-    if phases > 1 and count("large") >= 500:
+    if phases > 1 and makes("large", 500):
         return TILES["large"]
-    if "matrix" in target.kind.tiles and target.max_compute_workgroup_storage_size >= _MATRIX_BYTES:
-        if count("matrix") >= 200 and columns > 64:
+    if target.max_compute_workgroup_storage_size >= _MATRIX_BYTES:
+        if makes("matrix", 200) and columns > 64:
             return TILES["matrix"]
-        if count("matrix_64") >= 24 and columns > 16 and steps > 8:
+        if makes("matrix_64", 24) and columns > 16 and steps > 8:
             return TILES["matrix_64"]
-    if count("large") >= 100 and columns > 32:
+    if makes("large", 100) and columns > 32:
         return TILES["large"]
-    if count("small") >= 64 or steps <= 8:
+    if makes("small", 64) or steps <= 8:
         return TILES["small"]
-    return TILES["narrow"] if steps < 100 and count("narrow") >= 24 else TILES["deep"]
+    return TILES["narrow"] if steps < 100 and makes("narrow", 24) else TILES["deep"]
 
 
 def product(rows: int, target: Target) -> Literal["linear_gemv", "gemm", "linear"]:

@@ -1,4 +1,4 @@
-"""From a file to a program that is ready to run: read, lower, rewrite, plan, upload."""
+"""From a file to a program that is ready to run: reads, lowers, runs the passes, plans, uploads."""
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -73,7 +73,7 @@ async def compile_graphs(
     refused: dict[str, Webq8Error] | None = None,
     budget: Budget | None = None,
 ) -> Program:
-    """Rewrites, plans and uploads the graphs of a program's methods, by name, as `passes.required` has given them.
+    """Optimizes, plans and uploads the graphs of a program's methods, by name, after `passes.required`.
 
     `specs` and `refused` are of all methods that the program's file has.
     """
@@ -89,12 +89,13 @@ async def compile_graphs(
                 refused[n] = e
                 del graphs[n]
     check_some(name, graphs, refused)
-    computing = {n: g for n, g in graphs.items() if g.results}
+    computing = {n: g for n, g in graphs.items() if g.results or g.states}
     if backend is None:
         from webq8.backends.reference.program import ReferenceProgram
 
         report(1.0, "ready")
-        return Program(name, specs, refused, {}, ReferenceProgram(name, computing), device, _run_here, clock.laps)
+        reference = ReferenceProgram(name, computing)
+        return Program(name, specs, refused, computing, {}, reference, device, _run_here, clock.laps)
     rewritten = {n: await pace(rewrite.steps(graph, optimizations, budget)) for n, graph in computing.items()}
     clock.lap("rewrite")
     owner = await backend.device()
@@ -107,7 +108,7 @@ async def compile_graphs(
         report(_READ + (1 - _READ) * done / (total + 1), f"shader {done} of {total}")
 
     loaded = await owner.load(planned, on_shader)
-    program = Program(name, specs, refused, planned.plans, loaded, device, backend.block, clock.laps)
+    program = Program(name, specs, refused, computing, planned.plans, loaded, device, backend.block, clock.laps)
     clock.lap("compile")
     try:
         report(1.0, "ready")
@@ -118,7 +119,7 @@ async def compile_graphs(
 
 
 def _pace(backend: Backend | None) -> Callable[[Steps[T]], Awaitable[T]]:
-    """How a stage of loading is done: on the way to a GPU as its backend needs it, elsewhere at once."""
+    """A function that runs a stage of loading: with the pauses of the backend for a GPU, else at once."""
     return backend.pace if backend else _at_once
 
 

@@ -1,6 +1,6 @@
-"""A program that can be called: checks inputs, runs its methods on a backend, and gives results as users take them."""
+"""Programs: they check inputs, run methods on a backend, and return results as users take them."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from webq8.arrays import to_array
@@ -37,6 +37,7 @@ class Program:
         name: str,
         methods: Mapping[str, MethodSpec],
         refused: Mapping[str, Webq8Error],
+        computing: Collection[str],
         plans: Mapping[str, Plan],
         loaded: Loaded,
         device: DeviceName,
@@ -45,7 +46,8 @@ class Program:
     ) -> None:
         self.name, self.methods, self.device, self.load_ms = name, methods, device, load_ms
         self.submits = 0
-        self._refused, self._plans, self._loaded, self._block = refused, plans, loaded, block
+        self._refused, self._computing, self._plans = refused, computing, plans
+        self._loaded, self._block = loaded, block
         self._closed = False
 
     @property
@@ -78,8 +80,8 @@ class Program:
         return self._results(name, run, resident)
 
     def _start(self, method: str, sources: Sequence[Any], *, read: bool, keep: bool) -> Run | None:
-        """Begins a run; None where a method has no tensor to compute."""
-        if not self._tensors(method):
+        """Begins a run; None where a method computes nothing."""
+        if method not in self._computing:
             return None
         run = self._loaded.start(method, sources, read=read, keep=keep)
         self.submits += len(self._plans[method].ends) if method in self._plans else 0
@@ -114,7 +116,7 @@ class Program:
         self._check(self._method(method), inputs)
 
     def profile(self, *inputs: Any, method: str | None = None, runs: int = 10) -> "Coroutine[Any, Any, Profile]":
-        """Measures the GPU time of each dispatch of a method, with the arguments of a call: medians of `runs` runs.
+        """Measures the GPU time of each dispatch of a method, with arguments as for a run: medians of `runs` runs.
 
         Also measures what the device reaches at most, once, and keeps it busy before, since an idle GPU is slow. Raises
         as a call does, InputError on "cpu" too, and DeviceError where the adapter has no timestamp queries.
@@ -142,6 +144,12 @@ class Program:
             self.submits += len(plan.ends)
         return profile_of((self.name, name, str(self.adapter)), plan.steps, times[1:], ceilings)
 
+    def reset(self) -> None:
+        """Has all values that the program keeps between runs be again what the file has. Runs that were begun before
+        are not touched."""
+        self._check_open()
+        self._loaded.reset()
+
     def close(self) -> None:
         """Frees everything the program holds on the GPU. A closed program cannot run; closing twice is fine."""
         self._loaded.close()
@@ -159,9 +167,12 @@ class Program:
         methods = "".join(f"\n  {name}{spec}{cannot.get(name, '')}" for name, spec in self.methods.items())
         return f"<webq8 program {self.name}, {state}{methods}>"
 
-    def _method(self, method: str | None) -> str:
+    def _check_open(self) -> None:
         if self._closed:
             raise ClosedError(f"{self.name} was closed; load it again to run it")
+
+    def _method(self, method: str | None) -> str:
+        self._check_open()
         name = method or ("forward" if "forward" in self.methods else next(iter(self.methods)))
         if name not in self.methods or (method is None and name != "forward" and len(self.methods) > 1):
             raise InputError(f"{self.name} has no method {name!r}; it has {', '.join(self.methods)}: pass method=…")
@@ -178,7 +189,7 @@ class Program:
         return [self._source(x, spec, f"input {i} of {method}") for i, (x, spec) in enumerate(given)]
 
     def _source(self, x: Any, spec: TensorSpec, name: str) -> memoryview | GpuTensor:
-        """What a run takes of an input: a tensor that stays on this device as it is, of anything else its bytes."""
+        """An input as a run takes it: a tensor that stays on this device as it is, anything else as its bytes."""
         if isinstance(x, Tensor):
             resident = x.resident_on(self._loaded.device, name)
             if resident and (x.shape, x.dtype) == (spec.shape, spec.dtype):

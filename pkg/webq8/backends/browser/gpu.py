@@ -43,13 +43,13 @@ T = TypeVar("T")
 
 
 def _observed(future: "asyncio.Future[Any]") -> "asyncio.Future[Any]":
-    """A future whose exception is known to be looked at."""
+    """Marks the exception of a future as seen, since Pyodide would report it although something waits later."""
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     return future
 
 
 def _layout(kernel: str, writable: Sequence[str]) -> str:
-    """The name that a bind group layout is kept by."""
+    """The key under which replay.js keeps a bind group layout."""
     return " ".join([kernel, *writable])
 
 
@@ -120,7 +120,7 @@ async def _request() -> "Device":
 
 
 async def _answered(request: Callable[[Any], Awaitable[Any]], asked: Any, wanted: str, error: type[DeviceError]) -> Any:
-    """What the browser answers to a request, or `error` where it refuses or is silent."""
+    """Awaits the answer of the browser to a request; raises `error` where it refuses or stays silent."""
     try:
         return await asyncio.wait_for(request(asked), _PATIENCE)
     except JsException as e:
@@ -236,7 +236,13 @@ class Device:
         described = message(names), to_object(groups)
         return replay_js.bindGroups(self.raw, self.state, memory, *described)  # type: ignore[no-any-return]
 
-    def replay(self, plan: Plan, pipelines: Sequence[Any], buffers: Sequence[Any], groups: Any) -> Any:
+    def replay(
+        self, plan: Plan, pipelines: Sequence[Any], buffers: Sequence[Any], groups: Any, states: Sequence[Any]
+    ) -> Any:
+        kept = [
+            [buffer, _piece(buffers, state.read), _piece(buffers, state.left)]
+            for buffer, state in zip(states, plan.states, strict=True)
+        ]
         return replay_js.replay(
             self.raw,
             memory,
@@ -247,11 +253,13 @@ class Device:
             to_object(plan.ends),
             to_object([_piece(buffers, s) for s in plan.inputs]),
             to_object([_piece(buffers, s) for s in plan.outputs]),
+            to_object(kept),
         )
 
 
 async def pace(steps: Steps[T]) -> T:
-    """The result of a stage, with pauses in which the page does what waits; background tabs are not slowed by them."""
+    """Runs a stage with pauses in which the page does what waits, and returns its result. Background tabs
+    do not make the pauses longer."""
     end = perf_counter() + _TURN
     while True:
         try:
@@ -265,7 +273,7 @@ async def pace(steps: Steps[T]) -> T:
 
 
 def block(begin: Callable[[], Awaitable[Any]]) -> Any:
-    """The result of the awaitable that `begin` returns, without `await`, where the browser can wait (JavaScript Promise
+    """Waits for the awaitable that `begin` returns, without `await`, where the browser can (JavaScript Promise
     Integration)."""
     if not can_run_sync():
         raise CannotBlock(

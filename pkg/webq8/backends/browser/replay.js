@@ -221,10 +221,12 @@ globalThis.webq8Replay ??= (() => {
   }
 
   class Replay {
-    // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.Plan; inputs and outputs:
-    // arrays of [buffer, offset, size]; memory: Python's; nudged: whether the device is to be asked for finished work
-    constructor(device, memory, nudged, pipelines, groups, grids, ends, inputs, outputs) {
-      Object.assign(this, { device, memory, nudged, pipelines, groups, grids, ends, inputs, outputs });
+    // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.plan.Plan; inputs and outputs:
+    // arrays of [buffer, offset, size]; states: arrays of a buffer that keeps a value between runs, and two such pieces,
+    // where a run finds the value and where it leaves the next; memory: Python's; nudged: whether the device is to be
+    // asked for finished work
+    constructor(device, memory, nudged, pipelines, groups, grids, ends, inputs, outputs, states) {
+      Object.assign(this, { device, memory, nudged, pipelines, groups, grids, ends, inputs, outputs, states });
       this.size = Math.max(16, outputs.reduce((sum, [, , size]) => sum + size, 0));
       this.idle = []; // staging buffers not in use, still mapped: overlapping runs each need one
       this.turn = Promise.resolve(); // the end of the last run that takes several submits
@@ -268,20 +270,37 @@ globalThis.webq8Replay ??= (() => {
 
     // Calls `work` with what puts the sources, Python's or GPU buffers, where the first step reads them. They are taken now:
     // at once where one submit does it all. Runs of several share the activations, so they take turns.
-    inTurn(sources, work) {
+    takeSources(sources, work) {
       const put = (encoder, source, i) => {
         const [buffer, offset, size] = this.inputs[i];
         if (source instanceof GPUBuffer) encoder.copyBufferToBuffer(source, 0, buffer, offset, size);
         else write(this.device, buffer, offset, source);
       };
       const taken = (source, use) => (source instanceof GPUBuffer ? use(source) : this.memory(source, use));
-      if (this.ends.length === 1) {
-        return work((encoder) => sources.forEach((s, i) => taken(s, (source) => put(encoder, source, i))));
-      }
-      const copies = sources.map((s) => taken(s, (source) => (source instanceof GPUBuffer ? source : source.slice())));
-      const result = this.turn.then(() => work((encoder) => copies.forEach((source, i) => put(encoder, source, i))));
+      const copied = (source) => (source instanceof GPUBuffer ? source : source.slice());
+      const given = this.ends.length === 1 ? sources : sources.map((s) => taken(s, copied));
+      const use = this.ends.length === 1 ? taken : (source, put) => put(source);
+      return this.inTurn(() =>
+        work((encoder) => {
+          for (const [kept, [buffer, offset, size]] of this.states) encoder.copyBufferToBuffer(kept, 0, buffer, offset, size);
+          given.forEach((s, i) => use(s, (source) => put(encoder, source, i)));
+        }),
+      );
+    }
+
+    // The promise of `work`, which is called now, or after all runs of several submits before it.
+    inTurn(work) {
+      if (this.ends.length === 1) return work();
+      const result = this.turn.then(work);
       this.turn = result.catch(() => {});
       return result;
+    }
+
+    // Writes Python's buffers to the states. What fails is told by the next run.
+    reset(...initials) {
+      const copies = initials.map((source) => this.memory(source, (bytes) => bytes.slice()));
+      const write = () => copies.forEach((bytes, i) => this.device.queue.writeBuffer(this.states[i][0], 0, bytes));
+      this.inTurn(() => scoped(this.device, write)).catch(() => {});
     }
 
     // Submits all steps after `begin(encoder)`, as `encodeSteps(encoder, first, end)` encodes them; what
@@ -321,7 +340,7 @@ globalThis.webq8Replay ??= (() => {
     // buffers `kept`; either may be left out.
     run(destination, kept, ...sources) {
       const buffers = kept && [...kept];
-      return this.inTurn(sources, (putSources) => this.runNow(destination, buffers, putSources));
+      return this.takeSources(sources, (putSources) => this.runNow(destination, buffers, putSources));
     }
 
     // A mapped buffer that was used before, or a new one; none where nothing is to be read.
@@ -350,6 +369,7 @@ globalThis.webq8Replay ??= (() => {
           if (kept) encoder.copyBufferToBuffer(buffer, offset, kept[i], 0, size);
           at += size;
         }
+        for (const [state, , [buffer, offset, size]] of this.states) encoder.copyBufferToBuffer(buffer, offset, state, 0, size);
       };
       try {
         const run = this.submit(begin, staging, encodeSteps, encodeCopies);
@@ -365,10 +385,10 @@ globalThis.webq8Replay ??= (() => {
       else this.idle.push(...buffers);
     }
 
-    // A run with a pass for each step and without outputs: into `destination`, a Python buffer, come the nanoseconds
+    // A run with a pass for each step, which gives no outputs and leaves no states: into `destination`, a Python buffer, come the nanoseconds
     // at which each step began and ended, as pairs of 64-bit integers.
     profile(destination, ...sources) {
-      return this.inTurn(sources, (putSources) => this.profileNow(destination, putSources));
+      return this.takeSources(sources, (putSources) => this.profileNow(destination, putSources));
     }
 
     async profileNow(destination, putSources) {

@@ -1,4 +1,4 @@
-"""ExecuTorch's `.pte` files."""
+"""Reads and lowers ExecuTorch's `.pte` files."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from webq8.errors import Problem
 from webq8.formats.base import File
 from webq8.formats.pte.lower import lower_method
 from webq8.formats.pte.model import PteMethod
-from webq8.formats.pte.read import read_program
+from webq8.formats.pte.read import is_pte, read_program
 from webq8.ir.graph import Fixed, Graph
 from webq8.ir.types import Tensor
 from webq8.stages import Stage, Steps
 
-__all__ = ["Method", "read_pte"]
+__all__ = ["Method", "is_pte", "read_pte"]
 
 
 class Method(NamedTuple):

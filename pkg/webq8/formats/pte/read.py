@@ -7,6 +7,7 @@ Field numbers follow `schema/program.fbs` of the `executorch` package.
 import struct
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, numel, row_major
@@ -15,11 +16,11 @@ from webq8.formats.flatbuf import Table, root
 from webq8.formats.pte.delegate import read_vkgraph
 from webq8.formats.pte.model import EValue, ListRef, OperatorCall, PteMethod, PteProgram, PteState
 from webq8.formats.pte.tensors import DYNAMIC, FLOAT16, checked_shape
-from webq8.formats.sniff import other_backend, what_it_is
+from webq8.formats.sniff import other_backend
 from webq8.ir.types import Tensor
 from webq8.stages import Stage, Steps
 
-__all__ = ["read_program"]
+__all__ = ["is_pte", "read_program"]
 
 _DTYPES = {
     0: "uint8",
@@ -32,9 +33,15 @@ _DTYPES = {
     7: "float64",
     11: "bool",
 }
+_IDENTIFIER = b"ET12"
 _HEADER = struct.Struct("<4sIQQ")  # magic, length, program size, segment base offset; the fourth field is newer
 _VULKAN = "VulkanBackend"
 _LISTED = 4  # bytes of an id in a list, read again with every call that has the list
+
+
+def is_pte(data: memoryview) -> bool:
+    """Whether bytes say that they are a `.pte` file of the version that is read here."""
+    return data[4:8] == _IDENTIFIER
 
 
 @Stage
@@ -47,6 +54,13 @@ def read_program(data: bytes | bytearray | memoryview, name: str = "program") ->
     return (yield from _Reader(view, name, Budget(len(view), name)).program())
 
 
+class _Offsets(NamedTuple):
+    """Where pieces begin in a segment, whose number is `segment`."""
+
+    segment: int
+    offsets: tuple[int, ...]
+
+
 @dataclass
 class _Reader:
     data: memoryview
@@ -54,8 +68,6 @@ class _Reader:
     budget: Budget
 
     def program(self) -> Steps[PteProgram]:
-        if bytes(self.data[4:8]) != b"ET12":
-            raise FormatError(f"{self.name}: {what_it_is(self.data)}")
         end, base = len(self.data), len(self.data)
         if bytes(self.data[8:12]) == b"eh00" and len(self.data) >= 8 + _HEADER.size:
             _, _, end, base = _HEADER.unpack_from(self.data, 8)
@@ -65,7 +77,7 @@ class _Reader:
                     f"{self.name}: the file is cut off: its header speaks of {max(end, base)} bytes, "
                     f"there are {len(self.data)}"
                 )
-        self.flat = root(self.data[:end], b"ET12", self.name, self.budget)
+        self.flat = root(self.data[:end], _IDENTIFIER, self.name, self.budget)
         self.segments = []
         for i, s in enumerate(self.flat.tables(4, f"{self.name}, segment")):
             start, size = base + s.integer(0, "Q"), s.integer(1, "Q")
@@ -105,12 +117,14 @@ class _Reader:
         return self.flat.tables(2, f"{self.name}, constant")
 
     @cached_property
-    def _constant_segment(self) -> Table | None:
-        return self.flat.table(5, f"{self.name}, constant segment")
+    def _constants(self) -> _Offsets | None:
+        table = self.flat.table(5, f"{self.name}, constant segment")
+        return _Offsets(table.integer(0, "I"), table.vector(1, "Q")) if table else None
 
     @cached_property
-    def _constant_offsets(self) -> tuple[int, ...]:
-        return self._constant_segment.vector(1, "Q") if self._constant_segment else ()
+    def _initials(self) -> _Offsets | None:
+        tables = self.flat.tables(6, f"{self.name}, initial data")
+        return _Offsets(tables[0].integer(0, "I"), tables[0].vector(1, "Q")) if tables else None
 
     @cached_property
     def _inline_delegates(self) -> list[Table]:
@@ -119,14 +133,21 @@ class _Reader:
     def constant(self, index: int, need: int, what: str) -> memoryview:
         """The bytes of constant `index`, inline or in the constant segment."""
         if index < len(self._inline_constants):
-            data = self._inline_constants[index].blob(0)
-        elif self._constant_segment and index < len(self._constant_offsets):
-            segment = self._segment(self._constant_segment.integer(0, "I"), "constants")
-            data = segment[self._constant_offsets[index] :]
-        else:
-            raise FormatError(f"{self.name}: {what}: constant {index} does not exist")
+            return self._bytes(self._inline_constants[index].blob(0), need, f"{what}: constant {index}")
+        return self._in_segment(self._constants, index, need, f"{what}: constant {index}")
+
+    def initial(self, index: int, need: int, what: str) -> memoryview:
+        """What a tensor that may change holds at first."""
+        return self._in_segment(self._initials, index, need, f"{what}: initial data {index}")
+
+    def _in_segment(self, table: _Offsets | None, index: int, need: int, what: str) -> memoryview:
+        if table is None or index >= len(table.offsets):
+            raise FormatError(f"{self.name}: {what} does not exist")
+        return self._bytes(self._segment(table.segment, what)[table.offsets[index] :], need, what)
+
+    def _bytes(self, data: memoryview, need: int, what: str) -> memoryview:
         if len(data) < need:
-            raise FormatError(f"{self.name}: {what}: {need} bytes are needed, constant {index} has {len(data)}")
+            raise FormatError(f"{self.name}: {what} has {len(data)} bytes, {need} are needed")
         return data[:need]
 
     def delegate(self, table: Table, what: str) -> memoryview:
@@ -161,7 +182,7 @@ class _MethodReader:
 
     @cached_property
     def _operators(self) -> list[str]:
-        """Full names."""
+        """The full names of the operators that calls refer to by index."""
         pairs = ((t.string(0), t.string(1)) for t in self.plan.tables(6, f"{self.what}, operator"))
         return [f"{name}.{overload}" if overload else name for name, overload in pairs]
 
@@ -241,7 +262,7 @@ class _MethodReader:
         raise FormatError(f"{self.what}: {node}: unknown type {kind}")
 
     def _resolve_list(self, value: EValue) -> EValue:
-        """Lists of ints are stored as ids of int values."""
+        """The integers of a list, which is stored as the ids of int values."""
         if not isinstance(value, _IntList):
             return value
         items = [self.values[self._id(i, "a list of ints")] for i in value]
@@ -266,9 +287,11 @@ class _MethodReader:
         constant = table.integer(5, "I")
         if not constant:
             return Tensor(shape, _DTYPES[code])
-        data = self.file.constant(constant, numel(shape) * ITEMSIZE[_DTYPES[code]], node)
+        changes = table.table(6, node) is not None  # a place in memory: it is there to be written
+        size = numel(shape) * ITEMSIZE[_DTYPES[code]]
+        data = self.file.initial(constant, size, node) if changes else self.file.constant(constant, size, node)
         data = row_major(data, shape, order, _DTYPES[code])
-        if table.table(6, node) is not None:  # a place in memory: it is there to be written
+        if changes:
             self.initial[i] = data
             return Tensor(shape, _DTYPES[code])
         return Tensor(shape, _DTYPES[code], data)
@@ -319,8 +342,8 @@ class _MethodReader:
             self._write(i)
 
     def _mutate(self, target: int, args: tuple[int, ...], node: str) -> None:
-        """A copy in place. From here on the file means the copy by the target; a target that nothing has written before
-        keeps it for the next run."""
+        """Replaces a copy in place by a copy to a new value, which later calls read in place of `target`. A target that
+        nothing has written before is a state: the next run reads the copy."""
         old, source, non_blocking, _ = args
         for i in (old, source):
             self._read(i, node)
@@ -335,7 +358,7 @@ class _MethodReader:
         self.moved[target] = new
 
     def _unmoved(self, i: int) -> int:
-        """An argument, with what has been moved in a list looked up."""
+        """The id of an argument; of a list that holds values which were moved, the id of a new list."""
         value = self.values[i]
         if isinstance(value, ListRef) and not self.moved.keys().isdisjoint(value.ids):
             self.values.append(ListRef(tuple(self.moved.get(j, j) for j in value.ids)))
@@ -356,7 +379,7 @@ class _MethodReader:
                 self.holder[self.memory[j]] = j
 
     def _read(self, i: int, node: str) -> None:
-        """The exporter leaves static views out: a view lies where its source does, and nothing writes it."""
+        """Adds the copy for a view that the exporter left out: it lies where its source does, and no call writes it."""
         for j in self._tensors(i):
             tensor = self.values[j]
             if j in self.written or j not in self.memory or not isinstance(tensor, Tensor):
@@ -421,7 +444,7 @@ class _MethodReader:
             self._carry(ids[inner], outer, f"{where}, value {inner}")
 
     def _same(self, inner: EValue, outer: int, node: str) -> bool:
-        """Whether a value within a delegate is just what it is outside."""
+        """Whether a value has the same shape and dtype inside of a delegate and outside."""
         other = self.values[outer]
         if not isinstance(inner, Tensor) or not isinstance(other, Tensor):
             self.problems.append(Problem(node, "", "a delegate's inputs and outputs must be tensors"))
@@ -434,10 +457,10 @@ class _MethodReader:
         return (inner.shape, inner.dtype) == (other.shape, other.dtype)
 
     def _carry(self, source: int, target: int, node: str) -> None:
-        """Calls that give `target` the elements of `source`, in its own shape; delegates narrow int64 to int32."""
+        """Adds calls that copy `source` to `target` in the shape of that; delegates narrow int64 to int32."""
         x, y = self.values[source], self.values[target]
         if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
-            return  # `_same` has told so
+            return  # `_same` has added the problem
         if x.dtype != y.dtype:
             wide, source = source, len(self.values)
             self.values.append(Tensor(x.shape, y.dtype))
@@ -451,4 +474,4 @@ class _MethodReader:
 
 
 class _IntList(tuple[int, ...]):
-    """Ids of int values, until they are resolved."""
+    """The ids of int values, until their values are looked up."""

@@ -53,7 +53,7 @@ def heads(nodes: int) -> PteMethod:
 
 
 def moves(nodes: int) -> PteMethod:
-    """float32 views and functions in a row between int8 ops: what rewriting works on."""
+    """float32 views and functions in a row between int8 ops: what passes work on."""
     b, x = _start()
     y = b.dequantize(x)
     for i in range(nodes // 2):

@@ -195,7 +195,7 @@ PLANTED = (
     Planted(
         "pass: bounds quantized by the scale of another tensor",
         "pkg/webq8/passes/int8.py",
-        "bounds = self._clamps(ref, base) if self.r.grids[base] == grid else None",
+        "bounds = self._clamps(ref, base) if self.p.grids[base] == grid else None",
         "bounds = self._clamps(ref, base)",
         ("tests/unit/test_passes.py",),
     ),
@@ -244,8 +244,8 @@ PLANTED = (
     Planted(
         "memory: tensors of one dispatch in one buffer",
         "pkg/webq8/plan/memory.py",
-        "if buffer in forbidden:",
-        "if buffer in forbidden and False:",
+        "if buffer in excluded:",
+        "if buffer in excluded and False:",
         ("tests/unit/test_memory.py",),
     ),
     Planted(

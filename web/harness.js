@@ -1,4 +1,4 @@
-// A bare page that runs Python for webq8.host. Its address says how: ?pyodide=VERSION&thread=worker|main&desk=PATH
+// A page that runs Python for webq8.desktop.host. Its address says how: ?pyodide=VERSION&thread=worker|main&desk=PATH
 import { serve } from "./python_worker.js";
 
 const query = Object.fromEntries(new URLSearchParams(location.search));

@@ -1,5 +1,6 @@
-// Python that works for a desk of webq8.host, which is a path on this site: a GET waits for the next call and brings it,
-// a POST hands the answer back. The first POST is empty and says that Python is up; a PUT says why it cannot go on.
+// Python that works for a desk of webq8.desktop.host, which is a path on this site: a GET waits for the next call and
+// brings it, a POST hands the answer back. The first POST is empty and says that Python is up; a PUT says why it cannot
+// go on.
 // A page imports this module to have Python on its own thread, or starts it as a module worker.
 import "./replay.js"; // webq8's own, since this site's policy forbids it to evaluate text
 import { startPython } from "./python.js";

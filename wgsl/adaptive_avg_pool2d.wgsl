@@ -1,9 +1,9 @@
 // uses threads
 // uses maps
-// The mean of each of y_height × y_width windows that divide a map; one thread an output.
+// The means of y_height × y_width windows that divide each map; one thread a result.
 
 struct Params {
-  outputs: u32,
+  results: u32,
   @align(16) maps: Maps,
 }
 
@@ -11,13 +11,13 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-fn run(output: u32) {
-  if (output >= params.outputs) {
+fn run(result: u32) {
+  if (result >= params.results) {
     return;
   }
   let size = vec2<u32>(params.maps.x_height, params.maps.x_width);
   let windows = vec2<u32>(params.maps.y_height, params.maps.y_width);
-  let at = place_in_y(output);
+  let at = place_in_y(result);
   let place = vec2<u32>(at.row, at.column);
   let first = place * size / windows;
   let last = ((place + 1u) * size + windows - 1u) / windows;
@@ -28,5 +28,5 @@ fn run(output: u32) {
     }
   }
   let area = last - first;
-  y[output] = sum / f32(area.x * area.y);
+  y[result] = sum / f32(area.x * area.y);
 }

@@ -1,12 +1,12 @@
 // uses threads
 // uses window
-// The sum of each window over a divisor; one thread an output.
+// The sum of each window over a divisor; one thread a result.
 
 override count_include_pad: bool = true;
 
 struct Params {
-  outputs: u32,
-  divisor: i32,  // 0: the number of elements
+  results: u32,
+  divisor: i32,  // 0: each window is divided by the number of its elements
   @align(16) maps: Maps,
   @align(16) window: Window,
 }
@@ -15,13 +15,13 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-fn run(output: u32) {
-  if (output >= params.outputs) {
+fn run(result: u32) {
+  if (result >= params.results) {
     return;
   }
   let size = vec2<u32>(params.maps.x_height, params.maps.x_width);
   let pad = vec2<u32>(params.window.pad_height, params.window.pad_width);
-  let at = place_in_y(output);
+  let at = place_in_y(result);
   // counted from the first row and column of the padding, and ending with the padding after the map
   let start = vec2<u32>(at.row, at.column) * vec2<u32>(params.window.stride_height, params.window.stride_width);
   let end = min(start + vec2<u32>(params.window.kernel_height, params.window.kernel_width), size + 2u * pad);
@@ -36,5 +36,5 @@ fn run(output: u32) {
   }
   let area = select(max(last, first) - first, end - start, count_include_pad);
   let count = select(i32(area.x * area.y), params.divisor, params.divisor != 0);
-  y[output] = sum / f32(select(count, 1, count == 0));
+  y[result] = sum / f32(select(count, 1, count == 0));
 }

@@ -11,7 +11,8 @@ struct Params {
   @align(16) average: Average,
 }
 
-// of the windows' rows, then of their columns: the first, the one after the last, and the row or column of `factors`
+// for each row of y, then for each column: the first row or column of x in the window, the one after the last, and the
+// row or column of `factors`
 @group(0) @binding(0) var<storage, read> windows: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> factors: array<f32>;
 @group(0) @binding(2) var<storage, read> x: array<u32>;

@@ -2,7 +2,7 @@
 // Each channel less its mean over its standard deviation, times weight, plus bias; one thread an element.
 
 struct Params {
-  outputs: u32,
+  results: u32,
   channels: u32,
   inner: u32,
   weight_stride: u32,
@@ -19,7 +19,7 @@ struct Params {
 @group(0) @binding(6) var<uniform> params: Params;
 
 fn run(i: u32) {
-  if (i >= params.outputs) {
+  if (i >= params.results) {
     return;
   }
   let channel = i / params.inner % params.channels;

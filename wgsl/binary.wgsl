@@ -1,5 +1,5 @@
 // uses elements
-// uses walk
+// uses walk_two
 // uses quotient
 // y = f(a, b) element by element, both broadcast.
 
@@ -45,8 +45,8 @@ fn extremum(v: f32, w: f32, first: bool) -> f32 {
   return select(w, v, first && !is_nan(w));
 }
 
-// Whole exponents by squaring, which is exact for small ones; others by logarithm. Bits, since infinities and NaN cannot
-// be written.
+// v to the power of e: whole exponents by squaring, which is exact for small ones, others by logarithms. Gives bits, since
+// infinities and NaN cannot be written.
 fn power(v: f32, e: f32) -> u32 {
   let bits = bitcast<u32>(v);
   let m = abs(v);
@@ -94,8 +94,8 @@ fn sixteenth(v: f32) -> f32 {
   return bitcast<f32>(select(0u, bits - (4u << 23u), bits >= 5u << 23u));
 }
 
-// Of a quotient in −1…1 for v ≥ 0 by Cephes' polynomial, turned to the octant of (w, v). The signs are bits: those of
-// zeros count.
+// The angle of the point (w, v), as bits: the arc tangent of a quotient in 0…1, by Cephes' polynomial, is turned to the
+// octant of the point. Signs are taken as bits, since those of zeros count.
 fn angle(v: f32, w: f32) -> u32 {
   if (is_nan(v) || is_nan(w)) {
     return NAN_BITS;

@@ -1,6 +1,6 @@
 // uses threads
 // uses layout
-// uses walk
+// uses walk_two
 // uses arithmetic
 // A function of two int8 tensors whose shapes broadcast, or of one and a float32 one (`b_is_float`); one thread a word
 // of y.

@@ -1,5 +1,6 @@
 // uses threads
-// Puts the channels of one map into those of a wider one, word by word; both channels-last. One thread a word of x.
+// Copies the channels of the map x to consecutive channels of y, which has more; both are channels-last. One thread a word
+// of x.
 
 struct Params {
   words: u32,

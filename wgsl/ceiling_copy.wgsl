@@ -1,5 +1,5 @@
 // uses threads_128
-// The ceiling of memory: 16 bytes a thread, read and written.
+// Measures what memory reaches at most: each thread copies 16 bytes.
 
 struct Params {
   words: u32,

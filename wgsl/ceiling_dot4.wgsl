@@ -1,6 +1,6 @@
 // uses workgroups_128
 // uses dot4
-// The ceiling of dot4I8Packed: sixteen chains of it in registers, nothing read or written on the way.
+// Measures what dot4I8Packed reaches at most: sixteen chains of it in registers, with nothing read or written on the way.
 
 struct Params {
   rounds: u32,

@@ -1,7 +1,7 @@
 // uses workgroups
 // uses tree
 // uses quotient
-// The scale or the zero point by which integers hold all elements, and 0; one workgroup.
+// The scale or the zero point with which integers can stand for 0 and all elements; one workgroup.
 
 override zero_point: bool = false;  // write that in place of the scale
 override wide: bool = true;  // as float64 or int64

@@ -1,5 +1,5 @@
 // uses elements
-// uses walk
+// uses walk_three
 // uses floats
 // y = x within bounds, all three broadcast; elements of four bytes.
 

@@ -1,5 +1,5 @@
 // uses elements
-// uses walk
+// uses walk_two
 // uses floats
 // y = f(a, b), a truth value, element by element, both broadcast.
 

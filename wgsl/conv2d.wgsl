@@ -2,7 +2,7 @@
 // uses widened
 // uses window_of_four
 // uses epilogue
-// q8ta_conv2d on channels-last maps whose pixels are whole vec4 of words; a thread makes four pixels × four channels.
+// An int8 convolution of channels-last maps whose pixels are whole vec4 of words; a thread makes four pixels × four channels.
 // For CPUs that emulate a GPU: products are floats, whose sums move to integers after each tap, and each 1,024 channels.
 // Taps outside of the map count as the zero point: their products and their share of the correction are left out.
 

@@ -2,7 +2,8 @@
 // uses dot4
 // uses window
 // uses epilogue
-// q8ta_conv2d_dw on channels-last maps; one thread a word of four channels, the weights of a tap in words alike.
+// An int8 depthwise convolution of channels-last maps; one thread a word of four channels. The weights of a tap lie in
+// words of four channels as well.
 
 struct Params {
   words: u32,

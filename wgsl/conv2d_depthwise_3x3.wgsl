@@ -2,8 +2,8 @@
 // uses dot4
 // uses maps
 // uses epilogue
-// q8ta_conv2d_dw with a kernel of 3 × 3 taps, on GPUs with packed dot products: a thread takes a word of four channels down a
-// strip of y, two columns of x (four with stride 1) after another.
+// An int8 depthwise convolution with 3 × 3 taps, on GPUs with packed dot products: a thread takes a word of four channels
+// down a strip of y, two columns of x (four with stride 1) after another.
 //
 // Four neighbouring pixels of a word are turned from [pixel][channel] into [channel][pixel], so that one dot product takes a
 // row of three taps; the fourth pixel has weight zero. With stride 1 the same words serve the next pixel of y by weights

@@ -2,7 +2,7 @@
 // uses widened
 // uses window_of_four
 // uses epilogue
-// q8ta_conv2d_dw on a CPU that emulates a GPU: a thread makes four pixels × four channels, their products are floats.
+// An int8 depthwise convolution on a CPU that emulates a GPU: a thread makes four pixels × four channels, their products are floats.
 // Taps outside of the map count as the zero point.
 
 struct Params {

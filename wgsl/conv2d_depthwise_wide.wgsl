@@ -2,7 +2,7 @@
 // uses dot4
 // uses window
 // uses epilogue
-// q8ta_conv2d_dw on channels-last maps whose pixels are whole vec4 of words; one thread 16 channels.
+// An int8 depthwise convolution of channels-last maps whose pixels are whole vec4 of words; one thread 16 channels.
 
 struct Params {
   words: u32,

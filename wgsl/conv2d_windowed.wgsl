@@ -2,7 +2,7 @@
 // uses dot4
 // uses taps
 // uses epilogue
-// Convolutions with groups or few channels, and transposed ones in gather form; one thread a word of four channels.
+// int8 convolutions with groups or few channels, and transposed ones in gather form; one thread a word of four channels.
 // Neighbouring threads take the words of one pixel, so that they agree on which taps to skip.
 
 override shared_window: bool = true;

@@ -2,7 +2,7 @@
 // uses widened
 // uses window
 // uses epilogue
-// conv2d_windowed.wgsl on a CPU that emulates a GPU: a thread makes four pixels of a row × four channels, their products
+// What conv2d_windowed.wgsl computes, on a CPU that emulates a GPU: a thread makes four pixels of a row × four channels, their products
 // are floats. Pixels of a transposed convolution lie a stride apart, so that the four of a thread take the same taps.
 // Taps outside of the map count as the zero point.
 

@@ -1,11 +1,11 @@
 // uses elements
-// uses walk
+// uses walk_one
 // uses wide
-// y = x in another dtype, x broadcast, or y = start, start + step, ….
+// x in another dtype, broadcast to y; or the numbers start, start + step, ….
 
 override x_dtype: u32 = FLOAT32;
 override y_dtype: u32 = FLOAT32;
-override sequence: bool = false;  // nothing is read: the elements are int64, the `step` apart
+override sequence: bool = false;  // y is of int64 numbers from `start` on, `step` apart, in place of x
 
 struct Params {
   count: u32,
@@ -59,7 +59,7 @@ fn element(i: u32) -> vec2<u32> {
   if (sequence) {
     v = in_sequence(i);
   } else {
-    v = load(walk(i, 0u, params.rank).x);
+    v = load(walk(i, 0u, params.rank));
   }
   if (y_dtype == BOOL) {
     let bits = select(v.x | v.y, v.x & 0x7fffffffu, x_dtype == FLOAT32);

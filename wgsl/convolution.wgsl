@@ -1,7 +1,7 @@
 // uses threads
 // uses taps
 // uses floats
-// float32 convolution, transposed ones in gather form; a thread makes one pixel of four output channels of a group.
+// float32 convolutions, transposed ones in gather form; a thread makes one pixel of four output channels of a group.
 // Neighbouring threads take neighbouring pixels, so that they read the same weights.
 
 override single: bool = false;  // groups of one output channel: a thread makes one

@@ -1,7 +1,7 @@
 // uses lanes
 // uses wide
-// Running sums along one dimension, as float32 or integers; `lanes` threads share a row, each taking a part of it: what
-// stands before the part is the sum of the parts before.
+// Running sums along one dimension, as float32 or integers. `lanes` threads share a row: each takes a part of it, and adds
+// to its sums those of the parts before.
 
 override dtype: u32 = FLOAT32;  // of x
 override floats: bool = true;   // results are float32

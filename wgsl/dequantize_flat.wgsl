@@ -1,7 +1,7 @@
 // uses workgroups_128
 // uses dot4
-// int8 to float32 where both lie in the same order without gaps; one thread 4 elements twice, so that stores are side by
-// side.
+// int8 to float32 where both lie in the same order without gaps; a thread takes twice 4 elements, so that neighbouring
+// threads write side by side.
 
 struct Params {
   words: u32,

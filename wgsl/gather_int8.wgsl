@@ -1,6 +1,6 @@
 // uses threads
 // uses layout
-// uses walk
+// uses walk_one
 // int8 from other places of x, each through a table of 256 entries; one thread a word of y, in any layout.
 // `elementwise`: the places are the same.
 
@@ -38,7 +38,7 @@ fn run(word: u32) {
   let elements = elements_of(word);
   var out = 0u;
   for (var lane = 0u; lane < elements.count; lane++) {
-    let byte = walk(elements.first + lane * params.tensor.inner, 0u, params.rank).x;
+    let byte = walk(elements.first + lane * params.tensor.inner, 0u, params.rank);
     out |= entry(x[byte / 4u] >> (byte % 4u * 8u)) << (lane * 8u);
   }
   y[word] = out;

@@ -14,7 +14,7 @@ override padding: u32 = ZEROS;
 override align_corners: bool = false;
 
 struct Params {
-  outputs: u32,
+  results: u32,
   channels: u32,
   places: u32,
   height: u32,
@@ -103,7 +103,7 @@ fn bicubic(base: u32, at: vec2<f32>, size: vec2<f32>) -> f32 {
 }
 
 fn run(i: u32) {
-  if (i >= params.outputs) {
+  if (i >= params.results) {
     return;
   }
   let map = i / params.places;

@@ -1,7 +1,7 @@
 // uses threads
 // uses indices
-// Elements of y, where index tensors or a mask say so, become elements of `values`, or these are added to them. A thread
-// looks for what is written to its element, in order: so whatever is written there twice ends as if written in turn.
+// Elements of y, where index tensors or a mask say so, are replaced by elements of `values`, or these are added to them.
+// Each thread looks for all that is written to its element, in order, so several writes end as if done one by one.
 // One thread an element of y, or a word of four 1-byte elements.
 
 const REPLACE = 0u;

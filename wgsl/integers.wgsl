@@ -1,7 +1,7 @@
 // uses elements
-// uses walk
+// uses walk_two
 // uses wide
-// y = f(a, b) on integers of any size, element by element, both broadcast: in 64 bits, then cut to those of y.
+// y = f(a, b) on integers of any size, element by element, both broadcast: in 64 bits, of which y keeps the lowest.
 
 const ADD = 0u;
 const MUL = 1u;

@@ -1,7 +1,7 @@
 // uses workgroups
 // uses widened
 // uses epilogue
-// q8ta_linear on a CPU that emulates a GPU: a workgroup makes 32 rows × 32 columns, a thread 4 × 4 of them, 16 int8 of K
+// An int8 linear layer on a CPU that emulates a GPU: a workgroup makes 32 rows × 32 columns, a thread 4 × 4 of them, 16 int8 of K
 // a step. Its products are floats, moved to integers before their sums need more than 24 bits: every 64 steps.
 
 struct Params {

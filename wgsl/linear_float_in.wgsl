@@ -1,6 +1,6 @@
 // uses threads
 // uses dot4
-// float32 activations times int8 weights (linear_qcs4w, linear_q8ta_q8csw); one thread four columns of a row.
+// float32 activations times int8 weights; one thread four columns of a row.
 
 struct Params {
   rows: u32,

@@ -1,6 +1,6 @@
 // uses threads
 // uses dot4
-// linear_q8ta_q8csw: int8 activations and weights, float32 results; one thread four columns of a row.
+// A linear layer with int8 activations and weights, and float32 results; one thread four columns of a row.
 
 struct Params {
   rows: u32,

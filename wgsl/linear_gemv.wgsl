@@ -2,7 +2,7 @@
 // uses tree
 // uses dot4
 // uses epilogue
-// q8ta_linear of one row: `lanes` threads share a word of four outputs, each taking every lanes-th step of K.
+// An int8 linear layer of one row: `lanes` threads share a word of four results, each taking every lanes-th step of K.
 
 struct Params {
   n_words: u32,

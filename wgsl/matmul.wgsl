@@ -1,6 +1,6 @@
 // uses workgroups
 // uses product
-// A workgroup makes 32 × 32 outputs from tiles of 16 terms, a thread 4 × 4 of them: rows and columns 8 apart, so that
+// A workgroup makes 32 × 32 results from tiles of 16 terms, a thread 4 × 4 of them: rows and columns 8 apart, so that
 // neighbouring threads read and write neighbouring words.
 
 override transposed: bool = false;  // w is [n, k]

@@ -2,10 +2,10 @@
 // uses floats
 // uses window
 // uses found
-// The largest element of each window, NaN above all, or where it stands in its map; one thread an output.
+// The largest element of each window, NaN above all, or where it stands in its map; one thread a result.
 
 struct Params {
-  outputs: u32,
+  results: u32,
   @align(16) maps: Maps,
   @align(16) window: Window,
 }
@@ -19,12 +19,12 @@ fn first_tap(start: u32, pad: u32, dilation: u32) -> u32 {
   return (max(start, pad) - start + dilation - 1u) / dilation;
 }
 
-fn run(output: u32) {
-  if (output >= params.outputs) {
+fn run(result: u32) {
+  if (result >= params.results) {
     return;
   }
   // counted from the first row and column of the padding
-  let place = place_in_y(output);
+  let place = place_in_y(result);
   let top = place.row * params.window.stride_height;
   let left = place.column * params.window.stride_width;
   let plane = pixel_of_x(place.map, 0u, 0u);
@@ -55,5 +55,5 @@ fn run(output: u32) {
       }
     }
   }
-  store(output, value, at);
+  store(result, value, at);
 }

@@ -2,7 +2,7 @@
 // uses dot4
 // uses int8
 // uses window
-// Largest of each window of a channels-last int8 map; one thread a word of four channels.
+// The largest element of each window of a channels-last int8 map; one thread a word of four channels.
 
 struct Params {
   words: u32,

@@ -1,7 +1,7 @@
 // uses lanes
 // uses tree
 // uses layout
-// uses walk
+// uses walk_one
 // uses average
 // The mean of an int8 tensor over any of its axes: summed in int32, scaled once. `lanes` threads share a word of y, each
 // taking every lanes-th term. `together`: the four bytes of a word of y come from a word of x.
@@ -31,12 +31,12 @@ fn combined(a: Partial, b: Partial) -> Partial {
 
 // The byte of x at which the terms of an output begin.
 fn first_byte(output: u32) -> u32 {
-  return walk(output, 0u, params.kept_rank).x;
+  return walk(output, 0u, params.kept_rank);
 }
 
 // How many bytes after the first a term stands.
 fn term(index: u32) -> u32 {
-  return walk(index, params.kept_rank, params.reduced_rank).x;
+  return walk(index, params.kept_rank, params.reduced_rank);
 }
 
 fn term_at(byte: u32) -> i32 {

@@ -1,7 +1,7 @@
 // uses lanes
 // uses tree
-// Rows less their mean over their standard deviation, or over their root mean square, or one of these numbers; `lanes`
-// threads share a row.
+// Rows less their mean, over their standard deviation; or rows over their root mean square; or the mean of each row, or the
+// inverse of its deviation. `lanes` threads share a row.
 
 override result: u32 = ROWS;
 override centered: bool = true;  // or else the mean is taken for 0

@@ -1,8 +1,8 @@
 // uses threads
 // uses floats
 // uses found
-// The first elements of rows in order, or where they stood: each thread counts those of its row that come before its
-// element, and stops where there are too many for it to be kept.
+// The first elements of each row in sorted order, or where they stood. A thread counts the elements of the row that come
+// before its own, which is kept where they are fewer than `kept`.
 
 override integer: bool = false;  // int32 in place of float32
 override descending: bool = false;

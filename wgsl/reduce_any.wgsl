@@ -1,12 +1,12 @@
 // uses reduction
-// Whether any element is true, that is not zero, over any dimensions. `lanes` threads share a word of four results, each
+// Whether any element is not zero, over any dimensions. `lanes` threads share a word of four results, each
 // taking every lanes-th element.
 
 override item: u32 = 1u;  // bytes of an element
 override floats: bool = false;
 
 struct Params {
-  outputs: u32,
+  results: u32,
   count: u32,
   kept: Axes,
   reduced: Axes,
@@ -40,16 +40,16 @@ fn holds(i: u32) -> bool {
 fn run(word_of_y: u32, local: u32) {
   let first = 4u * word_of_y;
   var word = 0u;
-  for (var output = first; output < min(first + 4u, params.outputs); output++) {
-    let base = first_term(output);
+  for (var result = first; result < min(first + 4u, params.results); result++) {
+    let base = first_term(result);
     var found = 0u;
     for (var i = local % lanes; i < params.count && found == 0u; i += lanes) {
       found = select(0u, 1u, holds(base + term(i)));
     }
-    word |= found << (8u * (output - first));
+    word |= found << (8u * (result - first));
   }
-  let result = reduced(word, local);
-  if (local % lanes == 0u && first < params.outputs) {
-    y[word_of_y] = result;
+  let whole = reduced(word, local);
+  if (local % lanes == 0u && first < params.results) {
+    y[word_of_y] = whole;
   }
 }

@@ -1,14 +1,14 @@
 // uses reduction
 // uses floats
 // uses found
-// The largest or smallest element over any dimensions, or where the first such stands; NaN wins either way.
-// `lanes` threads share an output, each taking every lanes-th element.
+// The largest or smallest element over any dimensions, or where the first such stands; NaN comes before all others.
+// `lanes` threads share a result, each taking every lanes-th element.
 
 override integer: bool = false;  // int32 in place of float32
 override smallest: bool = false;
 
 struct Params {
-  outputs: u32,
+  results: u32,
   count: u32,
   kept: Axes,
   reduced: Axes,
@@ -42,16 +42,16 @@ fn combined(a: Partial, b: Partial) -> Partial {
   return a;
 }
 
-fn run(output: u32, local: u32) {
-  let base = first_term(output);
+fn run(result: u32, local: u32) {
+  let base = first_term(result);
   var best = Best(i32(0x80000000u), 0xffffffffu);
-  if (output < params.outputs) {
+  if (result < params.results) {
     for (var i = local % lanes; i < params.count; i += lanes) {
       best = combined(best, Best(ranked(x[base + term(i)]), i));
     }
   }
   let at = reduced(best, local).at;
-  if (local % lanes == 0u && output < params.outputs) {
-    store(output, x[base + term(at)], at);
+  if (local % lanes == 0u && result < params.results) {
+    store(result, x[base + term(at)], at);
   }
 }

@@ -1,11 +1,11 @@
 // uses reduction
-// Sums over any dimensions, divided by a number, or products; `lanes` threads share an output, each taking every
+// Sums over any dimensions, divided by a number, or products; `lanes` threads share a result, each taking every
 // lanes-th element.
 
 override product: bool = false;
 
 struct Params {
-  outputs: u32,
+  results: u32,
   count: u32,
   divisor: f32,
   kept: Axes,
@@ -25,16 +25,16 @@ fn combined(a: Partial, b: Partial) -> Partial {
   return a + b;
 }
 
-fn run(output: u32, local: u32) {
+fn run(result: u32, local: u32) {
   var total = select(0.0, 1.0, product);
-  if (output < params.outputs) {
-    let base = first_term(output);
+  if (result < params.results) {
+    let base = first_term(result);
     for (var i = local % lanes; i < params.count; i += lanes) {
       total = combined(total, x[base + term(i)]);
     }
   }
-  let result = reduced(total, local);
-  if (local % lanes == 0u && output < params.outputs) {
-    y[output] = result / params.divisor;
+  let whole = reduced(total, local);
+  if (local % lanes == 0u && result < params.results) {
+    y[result] = whole / params.divisor;
   }
 }

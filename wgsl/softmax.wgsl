@@ -15,17 +15,18 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<uniform> params: Params;
 
-// The largest element, and the sum of exponentials.
-struct Partial {
-  top: f32,
-  sum: f32,
-}
+alias Partial = f32;
+
+var<private> summing: bool;  // or else the largest is looked for
 
 fn combined(a: Partial, b: Partial) -> Partial {
-  return Partial(max(a.top, b.top), a.sum + b.sum);
+  if (summing) {
+    return a + b;
+  }
+  return max(a, b);
 }
 
-// exp and log may lose a NaN.
+// A GPU's exp and log may give a number for NaN.
 fn exp_or_nan(v: f32) -> f32 {
   return select(exp(v), v, is_nan(v));
 }
@@ -43,13 +44,14 @@ fn run(row: u32, local: u32) {
   for (var i = lane; i < count; i += lanes) {
     top = max(top, x[base + i * params.inner]);
   }
-  top = reduced_for_all(Partial(top, 0.0), local).top;
+  top = reduced_for_all(top, local);
 
+  summing = true;
   var sum = 0.0;
   for (var i = lane; i < count; i += lanes) {
     sum += exp_or_nan(x[base + i * params.inner] - top);
   }
-  sum = reduced_for_all(Partial(top, sum), local).sum;
+  sum = reduced_for_all(sum, local);
 
   for (var i = lane; i < count; i += lanes) {
     let shifted = x[base + i * params.inner] - top;

@@ -3,7 +3,7 @@
 // have one byte; those of eight bytes are two words, their innermost axis.
 
 override bytes: bool = false;
-// x becomes a part of y, the rest of y stays. Words: y[place(i)] = x[i]; bytes: elements outside of x are left alone.
+// x becomes a part of y, and the rest of y stays: y[place(i)] = x[i] for words; bytes that no element of x goes to stay.
 override insert: bool = false;
 
 const OUTSIDE = 0xffffffffu;

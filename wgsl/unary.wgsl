@@ -1,7 +1,7 @@
 // uses elements
 // uses floats
-// y = f(x), element by element. Built-in functions that are inexact near 0 or 1, or that overflow
-// on the way, are made of others here. NaN stays NaN, but for its sign, which is 0.
+// y = f(x), element by element. Built-in functions that are inexact near 0 or 1, or that overflow on the way, are made of
+// others here. NaN stays NaN, but the sign of NaN is 0.
 
 const RELU = 0u;
 const CLAMP = 1u;
@@ -106,7 +106,7 @@ fn log_bits(v: f32, factor: f32) -> u32 {
   return bitcast<u32>(log(v) * factor);
 }
 
-// For v ≥ 0: e^(−v²) times a polynomial in 1/(1 + 0.4v), fitted for a relative error of 1.3e-7.
+// erfc(v) for v ≥ 0: e^(−v²) times a polynomial in 1/(1 + 0.4v), fitted for a relative error of 1.3e-7.
 fn erfc(v: f32) -> f32 {
   let t = 1.0 / (1.0 + 0.4 * v);
   var p = 0.05025978;
@@ -135,7 +135,7 @@ fn gelu(v: f32) -> f32 {
   return v * select(tail, 1.0 - tail, v >= 0.0);
 }
 
-// Of v + quarters·π/2. π/2 in three parts: the product of the first is exact for |v| up to 50,000.
+// The sine of v + quarters · π/2. π/2 in three parts: the product of the first is exact for |v| up to 50,000.
 fn sine(v: f32, quarters: i32) -> f32 {
   let n = round(v * 0.63661977);
   let r = ((v - n * 1.5703125) - n * 4.8375130e-4) - n * 7.5497900e-8;

@@ -1,10 +1,10 @@
 // uses threads
 // uses maps
-// Each output lies between two rows and two columns of x, as `taps` and the second ones' `shares` say (rows first); one
-// thread an output.
+// Each result is interpolated between two rows and two columns of x: `taps` names them, and `shares` has the weight of the
+// second (for the rows of y first, then for its columns). One thread a result.
 
 struct Params {
-  outputs: u32,
+  results: u32,
   @align(16) maps: Maps,
 }
 
@@ -14,11 +14,11 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
 @group(0) @binding(4) var<uniform> params: Params;
 
-fn run(output: u32) {
-  if (output >= params.outputs) {
+fn run(result: u32) {
+  if (result >= params.results) {
     return;
   }
-  let at = place_in_y(output);
+  let at = place_in_y(result);
   let row = at.row;
   let column = params.maps.y_height + at.column;
   let upper_line = pixel_of_x(at.map, taps[row].x, 0u);
@@ -26,5 +26,5 @@ fn run(output: u32) {
   let columns = taps[column];
   let upper = x[upper_line + columns.x] * (1.0 - shares[column]) + x[upper_line + columns.y] * shares[column];
   let lower = x[lower_line + columns.x] * (1.0 - shares[column]) + x[lower_line + columns.y] * shares[column];
-  y[output] = upper * (1.0 - shares[row]) + lower * shares[row];
+  y[result] = upper * (1.0 - shares[row]) + lower * shares[row];
 }

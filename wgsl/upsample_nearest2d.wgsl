@@ -1,9 +1,10 @@
 // uses threads
 // uses maps
-// Each output is the element of x in the row and column that `taps` names (rows first); one thread an output.
+// Each result is the element of x in the row and column that `taps` names (for the rows of y first, then
+// for its columns); one thread a result.
 
 struct Params {
-  outputs: u32,
+  results: u32,
   @align(16) maps: Maps,
 }
 
@@ -12,10 +13,10 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> y: array<u32>;
 @group(0) @binding(3) var<uniform> params: Params;
 
-fn run(output: u32) {
-  if (output >= params.outputs) {
+fn run(result: u32) {
+  if (result >= params.results) {
     return;
   }
-  let at = place_in_y(output);
-  y[output] = x[pixel_of_x(at.map, taps[at.row], taps[params.maps.y_height + at.column])];
+  let at = place_in_y(result);
+  y[result] = x[pixel_of_x(at.map, taps[at.row], taps[params.maps.y_height + at.column])];
 }

@@ -1,9 +1,9 @@
 // uses reduction
-// Squared distances from the mean, summed over any dimensions and divided by a number; `lanes` threads share an output,
+// Squared distances from the mean, summed over any dimensions and divided by a number; `lanes` threads share a result,
 // each taking every lanes-th element, twice: the mean comes first, as a difference of large sums would cancel.
 
 struct Params {
-  outputs: u32,
+  results: u32,
   count: u32,
   divisor: f32,
   kept: Axes,
@@ -20,9 +20,9 @@ fn combined(a: Partial, b: Partial) -> Partial {
   return a + b;
 }
 
-fn run(output: u32, local: u32) {
-  let base = first_term(output);
-  let count = select(0u, params.count, output < params.outputs);
+fn run(result: u32, local: u32) {
+  let base = first_term(result);
+  let count = select(0u, params.count, result < params.results);
   var sum = 0.0;
   for (var i = local % lanes; i < count; i += lanes) {
     sum += x[base + term(i)];
@@ -34,7 +34,7 @@ fn run(output: u32, local: u32) {
     squares += distance * distance;
   }
   let total = reduced_for_all(squares, local);
-  if (local % lanes == 0u && output < params.outputs) {
-    y[output] = total / params.divisor;
+  if (local % lanes == 0u && result < params.results) {
+    y[result] = total / params.divisor;
   }
 }

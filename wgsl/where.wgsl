@@ -1,5 +1,5 @@
 // uses elements
-// uses walk
+// uses walk_three
 // y = a where the condition holds, else b, all three broadcast.
 
 override item: u32 = 4u;  // bytes of an element

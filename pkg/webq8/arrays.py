@@ -1,4 +1,4 @@
-"""Results: numpy arrays, or arrays of our own where numpy is not installed."""
+"""Results as arrays: numpy's, or `Array` where numpy is not installed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,12 +7,12 @@ from webq8.dtypes import cast, numel
 
 __all__ = ["Array", "to_array"]
 
-_SHOWN = 1000  # elements; of more, three at each end of an axis are shown
+_SHOWN = 1000  # elements; longer arrays show `_EDGE` elements at each end of an axis
 _EDGE = 3
 
 
 class Array:
-    """Values of a shape and dtype without numpy: a memoryview that shows them.
+    """An array without numpy: a memoryview with shape and dtype that shows its values.
 
     It has the attributes and methods of its memoryview (`tolist()`, `format`, `nbytes`, …), is a buffer itself, and can
     be indexed by rows as well: `y[0]` of a matrix is its first row.
@@ -28,7 +28,7 @@ class Array:
         return self._view
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # copying looks for some before there is a view
+        if name.startswith("_"):  # `copy` asks for such names before there is a view
             raise AttributeError(name)
         return getattr(self._view, name)
 
@@ -75,12 +75,12 @@ def _shown(flat: Any, shape: tuple[int, ...], shortened: bool) -> str:
 
 
 def _nothing(shape: tuple[int, ...]) -> list[Any]:
-    """Lists within lists of a shape without elements."""
+    """Nested lists of a shape that has no elements."""
     return [_nothing(shape[1:]) for _ in range(shape[0])]
 
 
 def _empty(shape: tuple[int, ...], dtype: str) -> "memoryview[Any]":
-    """A memoryview cannot be cast to a shape without elements, but one of a ctypes array has it."""
+    """A memoryview of a shape without elements, by ctypes, since none can be cast to such a shape."""
     import ctypes
 
     kind: Any = {"float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool}.get(dtype)

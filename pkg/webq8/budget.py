@@ -1,5 +1,5 @@
-"""What may be made of a file: a small multiple of its size. Few bytes that stand for more are refused before memory or
-time is spent on them; no exporter writes such files."""
+"""Bounds the memory and time that a file may take to a small multiple of its size. A few bytes that stand for more are
+refused before anything is spent on them; no exporter writes such files."""
 
 from webq8.errors import FormatError, LimitError, Webq8Error
 
@@ -9,7 +9,7 @@ _MIB = 2**20
 
 
 class Budget:
-    """What is left to spend on a file of `size` bytes; on a graph without a file (None) there is no bound."""
+    """The budget of a file of `size` bytes, of which work spends. A graph without a file (None) has no bound."""
 
     def __init__(self, size: int | None, what: str) -> None:
         self._size, self._what = size, what
@@ -19,32 +19,32 @@ class Budget:
         self._kept = 8 * bound + 24 * _MIB
 
     def read(self, nbytes: int) -> None:
-        """Spends bytes that a reader decodes; those that are referred to often are decoded as often."""
+        """Spends bytes that a reader decodes; bytes that several parts share are decoded several times."""
         self._reading -= nbytes
         if self._reading < 0:
             self._refuse("its parts refer to the same bytes again and again", FormatError)
 
     def call(self, constants: int, items: int) -> None:
-        """Spends bytes of constants and items of lists that a call is checked and planned with."""
+        """Spends the bytes of constants and the items of lists that lowering and planning a call look at."""
         self._constants -= constants
         self._items -= items
         if self._constants < 0 or self._items < 0:
             self._refuse("its calls share constants or lists without end", LimitError)
 
     def dispatch(self) -> None:
-        """Spends a dispatch."""
+        """Spends one dispatch."""
         self._dispatches -= 1
         if self._dispatches < 0:
             self._refuse("its calls take dispatches without end", LimitError)
 
     def keep(self, nbytes: int) -> None:
-        """Spends bytes that constants take once they are computed and packed for the GPU."""
+        """Spends the bytes of constants that were computed, or packed for the GPU."""
         self._kept -= nbytes
         if self._kept < 0:
             self._refuse("its constants become many times as large when they are packed for the GPU", LimitError)
 
     def affords(self, nbytes: int) -> bool:
-        """Whether so many bytes of computed constants can be kept."""
+        """Whether this many bytes of computed constants can still be kept."""
         return nbytes <= self._kept
 
     def _refuse(self, why: str, kind: type[Webq8Error]) -> None:

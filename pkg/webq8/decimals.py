@@ -1,4 +1,4 @@
-"""On which side of a number the exact result of a function lies, where double cannot tell.
+"""Decides on which side of a number the exact result of a function lies, where double cannot tell.
 
 Loaded by `numerics` when it is needed, which is seldom: once in a hundred thousand results.
 """
@@ -11,12 +11,12 @@ from webq8.ir.ops.elementwise import Binary, Elu, Unary, UnaryFunction
 
 __all__ = ["side"]
 
-_DIGITS = (40, 120)  # a result that is as near as the second of them to a tie is one
+_DIGITS = (40, 120)  # of precision; a result that agrees with a tie in the second many is taken for the tie
 _SPARE = 60  # digits that functions may lose: 39 for whole turns of the largest float32, 47 for 1 − erf near 0
 
 
 def side(op: Op, arguments: Sequence[float], of: float) -> int:
-    """−1, 0 or 1 for an exact result below, at, or above a number."""
+    """−1, 0 or 1 where the exact result is below, at or above a number."""
     for digits in _DIGITS:
         with localcontext(Context(prec=digits + _SPARE)):
             difference = _value(op, [*map(Decimal, arguments)]) - Decimal(of)
@@ -39,7 +39,7 @@ def _value(op: Op, arguments: Sequence[Decimal]) -> Decimal:
 
 
 def _series(term: Decimal, factor: Callable[[int], Decimal]) -> Decimal:
-    """Sums terms, each a factor times the one before, until they change nothing."""
+    """The sum of a series, each term a factor times the one before, until terms change nothing."""
     total, before, n = term, Decimal(0), 0
     while total != before:
         n += 1
@@ -49,7 +49,7 @@ def _series(term: Decimal, factor: Callable[[int], Decimal]) -> Decimal:
 
 
 def _pi() -> Decimal:
-    """By Newton's series of arcsin(1/2), which is π/6."""
+    """π, by Newton's series of arcsin(1/2), which is π/6."""
     total, before, power, n = Decimal("0.5"), Decimal(0), Decimal("0.5"), 0
     while total != before:
         n += 1
@@ -75,7 +75,7 @@ def _hardsigmoid(x: Decimal) -> Decimal:
 
 
 def _erf(x: Decimal) -> Decimal:
-    """By a series of which no term is negative: 2/√π · e^(−x²) · Σ 2ⁿ·x^(2n + 1) / (1·3·…·(2n + 1))."""
+    """erf, by a series of which no term is negative: 2/√π · e^(−x²) · Σ 2ⁿ·x^(2n + 1) / (1·3·…·(2n + 1))."""
     square = 2 * x * x
     return 2 / _pi().sqrt() * (-x * x).exp() * _series(x, lambda n: square / (2 * n + 1))
 
@@ -85,7 +85,7 @@ def _gelu_tanh(x: Decimal) -> Decimal:
 
 
 def _sine(x: Decimal, quarters: int) -> Decimal:
-    """Of x + quarters·π/2."""
+    """The sine of x + quarters·π/2."""
     half_pi = _pi() / 2
     n = (x / half_pi).to_integral_value()
     rest = x - n * half_pi

@@ -40,8 +40,8 @@ ITEMSIZE = {
     "float64": 8,
 }
 _DTYPES = {code: name for name, code in FORMAT.items()}
-_SIZED = {"l": "int", "L": "uint", "n": "int", "N": "uint"}  # C's integers whose size differs between platforms
-_WORDS = {2: "H", 4: "I", 8: "Q"}  # of a size, whose bytes can be swapped
+_SIZED = {"l": "int", "L": "uint", "n": "int", "N": "uint"}  # C integers whose size differs between platforms
+_WORDS = {2: "H", 4: "I", 8: "Q"}  # item size -> code of array.array, which can swap bytes
 _BY_SIZE = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 
 
@@ -58,7 +58,7 @@ def round_up(a: int, b: int) -> int:
 
 
 def cast(data: memoryview, dtype: str, shape: tuple[int, ...] | None = None) -> "memoryview[Any]":
-    """Bytes as elements of a dtype, flat or in a shape (which may not be empty)."""
+    """Views bytes as elements of a dtype, flat or in a shape (which may not be empty)."""
     flat: memoryview[Any] = data.cast(FORMAT[dtype])  # type: ignore[call-overload]  # knows only literal formats
     return flat if shape is None else data.cast(FORMAT[dtype], shape)  # type: ignore[call-overload]
 
@@ -69,23 +69,23 @@ def has_buffer(x: Any) -> bool:
     except TypeError:
         return False
     except (ValueError, BufferError):
-        pass  # it has one that cannot be read
+        pass  # it has a buffer, which cannot be read
     return True
 
 
 def row_major(data: memoryview, shape: tuple[int, ...], order: Sequence[int], dtype: str) -> memoryview:
-    """In row-major order, elements that lie with their dimensions in another order, the outermost first."""
+    """Copies elements to row-major order; `order` names the dimensions as they lie in `data`, the outermost first."""
     varying = [d for d in order if shape[d] != 1]
     if varying == sorted(varying) or not numel(shape):
         return data
 
-    def steps(dims: list[int]) -> dict[int, int]:
+    def strides(dims: list[int]) -> dict[int, int]:
         return {d: numel(tuple(shape[inner] for inner in dims[n + 1 :])) for n, d in enumerate(dims)}
 
-    x_steps, y_steps = steps(varying), steps(sorted(varying))
-    longest = max(varying, key=shape.__getitem__)  # by slices, the others place by place
+    x_strides, y_strides = strides(varying), strides(sorted(varying))
+    longest = max(varying, key=shape.__getitem__)  # copied by slices, since these are fast
     others = [d for d in varying if d != longest]
-    # by size: not every Python casts to float16
+    # as integers of that size, since not every Python casts to float16
     x, y = (cast(m, _BY_SIZE[ITEMSIZE[dtype]]) for m in (data, memoryview(bytearray(data))))
 
     def run(at: tuple[int, ...], of: dict[int, int]) -> slice:
@@ -93,12 +93,12 @@ def row_major(data: memoryview, shape: tuple[int, ...], order: Sequence[int], dt
         return slice(start, start + shape[longest] * of[longest], of[longest])
 
     for at in product(*(range(shape[d]) for d in others)):
-        y[run(at, y_steps)] = x[run(at, x_steps)]
+        y[run(at, y_strides)] = x[run(at, x_strides)]
     return y.cast("B").toreadonly()
 
 
 def as_buffer(x: Any, name: str) -> tuple[memoryview, tuple[int, ...], str]:
-    """Flat little-endian bytes, shape and dtype name of a numpy array or any other object with a buffer.
+    """The flat little-endian bytes, the shape and the dtype of a numpy array or of any other object with a buffer.
 
     Raises InputError, naming the argument, where it has none or its element type is not one of FORMAT.
     """
@@ -126,6 +126,6 @@ def as_buffer(x: Any, name: str) -> tuple[memoryview, tuple[int, ...], str]:
 
 
 def _dtype(code: str, itemsize: int) -> str | None:
-    """The dtype of a format that says its byte order or is a C integer; None where there is none."""
+    """The dtype of a buffer format that states its byte order, or is a C integer; None for other formats."""
     plain = code.lstrip("@=<>!")
     return f"{_SIZED[plain]}{8 * itemsize}" if plain in _SIZED else _DTYPES.get(plain)

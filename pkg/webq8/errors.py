@@ -43,7 +43,7 @@ _MOST_LINES = 20  # of a message that lists problems
 
 
 class Webq8Error(Exception):
-    """Base of all."""
+    """The base of all exceptions of webq8."""
 
 
 class FormatError(Webq8Error, ValueError):
@@ -91,13 +91,13 @@ class HostError(Webq8Error, RuntimeError):
 
 
 def plain(text: str, longest: int = _LONGEST_TEXT) -> str:
-    """Text out of a file, for a message: on one line, not too long, nothing in it that a terminal obeys."""
+    """Text of a file for a message: on one line, cut where it is long, without characters that control a terminal."""
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return cut if cut.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)
 
 
 def shown(value: object) -> str:
-    """A value out of a file or of a caller, for a message: as Python writes it, cut where it is long."""
+    """A value of a file or of a caller for a message: as Python writes it, cut where it is long."""
     if isinstance(value, str):
         return f"'{plain(value)}'"
     if isinstance(value, int) and abs(value) >= 10**_MOST_DIGITS:
@@ -111,8 +111,8 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a call of a graph; `kind` is the exception it leads to. Without a node, it is wrong with
-    the whole method, and says all there is to say of it."""
+    """One thing that is wrong with a call in a file, or with a node of a graph; `kind` is the exception it leads to.
+    A problem without a `node` concerns the whole method, and makes its other problems not worth telling."""
 
     node: str
     op: str
@@ -141,7 +141,7 @@ def raise_problems(what: str, problems: Sequence[Problem]) -> None:
 
 
 def _grouped(problems: Sequence[Problem]) -> Iterable[str]:
-    """A line for each problem; those that say the same of several nodes share one."""
+    """One line for each problem; problems of several nodes with the same reason share a line."""
     nodes: dict[tuple[str, str], list[str]] = {}
     for p in problems:
         nodes.setdefault((p.op, p.reason), []).append(p.node)

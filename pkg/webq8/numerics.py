@@ -1,8 +1,8 @@
-"""Float32 functions in plain Python, rounded correctly: what the tables of functions of int8 are made of.
+"""Float32 functions in plain Python, rounded correctly; passes make the lookup tables of int8 functions with them.
 
-A table has to hold the same bytes with and without numpy, and whatever a platform's math library does with last bits.
-So a function is computed in double; where the error of that could reach a tie between two float32 numbers, `decimals`
-says which of them is nearer. Ops in a row round to float32 one after another, as kernels of theirs would.
+A table has to hold the same bytes with and without numpy, and with every platform's math library, whose last bits
+differ. So a function is computed in double; where its error could reach a tie between two float32 numbers, `decimals`
+says which of them is nearer. A chain of ops rounds to float32 after each op, as a kernel for each would.
 """
 
 import math
@@ -28,12 +28,12 @@ __all__ = ["apply", "computes", "dequantized", "quantized", "requantizing_table"
 
 Function = Callable[..., float]
 
-_ERROR = 2.0**-42  # relative to a result in double, more than what any of the functions below may be off by
+_ERROR = 2.0**-42  # relative error of a result in double, larger than that of any function below
 _OVERFLOW = 2.0**128 - 2.0**103  # halfway from the largest float32 to the next power of two
 
 
 def requantizing_table(x: PerTensor, ops: Sequence[Elementwise], y: PerTensor, bounds: tuple[int, int] = INT8) -> bytes:
-    """The int8 result of each int8 value −128…127 of x: dequantized, through ops of one element, and quantized."""
+    """The lookup table of dequantize → elementwise ops → quantize: the int8 result for each int8 value of x."""
     values = dequantized(x)
     for op in ops:
         values = apply(op, values)
@@ -41,13 +41,13 @@ def requantizing_table(x: PerTensor, ops: Sequence[Elementwise], y: PerTensor, b
 
 
 def dequantized(x: PerTensor) -> list[float]:
-    """The float32 numbers that −128…127 stand for."""
+    """The float32 numbers that the int8 values −128…127 stand for."""
     scale = f32(x.scale)
     return array("f", [(q - x.zero_point) * scale for q in range(-128, 128)]).tolist()
 
 
 def quantized(values: Iterable[float], y: PerTensor, bounds: tuple[int, int] = INT8) -> bytes:
-    """float32 numbers as int8, half to even, within bounds; NaN as the zero point. As wgsl/quantize.wgsl does it."""
+    """Quantizes float32 numbers to int8, half to even, within bounds; NaN to the zero point. As wgsl/quantize.wgsl."""
     inverse, zero_point, (low, high) = f32(1.0 / y.scale), y.zero_point, bounds
     scaled = array("f", [v * inverse for v in values])
     try:
@@ -64,8 +64,8 @@ def computes(op: Op) -> bool:
 
 
 def apply(op: Op, *operands: Sequence[float]) -> list[float]:
-    """The float32 results of an op for elements of what it reads, float32 as well: each the one nearest to the exact
-    value, the even one of two; but for products within a sum, which are rounded before."""
+    """The float32 results of an elementwise op for float32 operands, each rounded correctly (to nearest, ties to even).
+    Only the product of `alpha` within an add is rounded before the sum."""
     if function := _in_double(op):
         return array("f", map(function, *operands)).tolist()
     function = _near(op)
@@ -80,7 +80,7 @@ def apply(op: Op, *operands: Sequence[float]) -> list[float]:
 
 
 def _nearer(op: Op, arguments: Sequence[float], a: float, b: float) -> float:
-    """Of two neighbours the one that an op's exact result is nearer to."""
+    """The one of two neighbouring float32 numbers that is nearer to the exact result of an op."""
     from webq8.decimals import side
 
     tie = math.copysign(_OVERFLOW, a) if math.isinf(a) or math.isinf(b) else (a + b) / 2
@@ -88,12 +88,12 @@ def _nearer(op: Op, arguments: Sequence[float], a: float, b: float) -> float:
     return f32(tie) if above == 0 else max(a, b) if above > 0 else min(a, b)
 
 
-# --- what double gives to the last bit of float32: exact results, or quotients and roots, which rounding twice leaves
-# as they are
+# --- functions that double gives to the last bit of float32: exact ones, and quotients and roots, which come out right
+# although they are rounded twice
 
 
 def _whole(function: Callable[[float], int]) -> Function:
-    """Zeros keep the sign of x."""
+    """A rounding to whole numbers whose zeros keep the sign of x."""
     return lambda x: math.copysign(function(x), x) if math.isfinite(x) else x
 
 
@@ -129,7 +129,7 @@ _BINARY_IN_DOUBLE: dict[BinaryFunction, Function] = {
 
 
 def _in_double(op: Op) -> Function | None:
-    """An op's function in double where rounding that to float32 rounds correctly; None for other ops."""
+    """The function of an op in double, if rounding its result to float32 rounds correctly; None for other ops."""
     match op:
         case Unary():
             return _UNARY_IN_DOUBLE.get(op.function)
@@ -151,7 +151,7 @@ def _in_double(op: Op) -> Function | None:
     return None
 
 
-# --- what double gives but for a small error
+# --- functions that double gives with a small error
 
 
 def _sigmoid(x: float) -> float:
@@ -164,7 +164,7 @@ def _hardsigmoid(x: float) -> float:
 
 
 def _bounded(function: Function) -> Function:
-    """Infinite where a result is too large."""
+    """The function, infinite where it overflows."""
 
     def bounded(x: float) -> float:
         try:
@@ -218,7 +218,7 @@ _NEAR: dict[UnaryFunction, Function] = {
 
 
 def _near(op: Op) -> Function | None:
-    """An op's function in double, off by less than `_ERROR`; None for other ops."""
+    """The function of an op in double, whose relative error is less than `_ERROR`; None for other ops."""
     match op:
         case Unary():
             return _NEAR.get(op.function)

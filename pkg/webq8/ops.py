@@ -1,9 +1,9 @@
 """The ops alone: `webq8.ops.<short name>(…)` for every operator that webq8 takes from ExecuTorch, with the arguments of
 its schema. An overload that shares its short name has its full one, `getattr(webq8.ops, "aten.clamp.Tensor")`.
 
-Calling an op checks its arguments and records it; nothing waits. `await y.numpy()` (or `.buffer()`) plans what led to
-`y` as one program, runs it on the GPU and reads `y` alone. `y` stays on the device as well, where later calls take it
-from. Programs of the same form are kept compiled.
+An op checks its arguments and records its nodes; nothing waits. `await y.numpy()` (or `.buffer()`) plans all that leads
+to `y` as one program, runs it on the GPU and reads `y` alone. `y` stays on the device as well, where later ops read it.
+Compiled programs are kept for graphs of the same form.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from webq8.runtime.program import Program
 
 _OVERLOADS = all_overloads()
-# where overloads share a short name, the first registered has it; `aten::` names are calls outside of delegates
+# the first of the overloads that share a short name has it; `aten::` names are for calls outside of delegates
 _SHORT = {spec.short: spec for spec in reversed([*_OVERLOADS.values()]) if "::" not in spec.name}
 _KEPT = 16  # compiled programs
 _programs: "OrderedDict[tuple[Any, ...], _Compiled]" = OrderedDict()
@@ -45,8 +45,8 @@ __all__ = ["Tensor", "close", "tensor"]
 
 
 class _Call:
-    """What lowering a call gave: nodes over refs of their own, the tensors that are given for some of these, and the
-    tensors that others stand for. Constants are part of the program."""
+    """The nodes of a lowered call, over refs of their own; `inputs` are the tensors that the caller gave for some of
+    these, `outputs` the refs of the results. Constants are part of the program."""
 
     def __init__(self, built: Builder, inputs: dict[Ref, Tensor], outputs: tuple[Ref, ...]) -> None:
         self.types, self.nodes, self.inputs, self.outputs = built.tensors, built.nodes, inputs, outputs
@@ -84,14 +84,16 @@ def close() -> None:
 
 
 class _Compiled:
-    """A program that is compiled when it is first run, once for all that want it at the same time, and again where its
-    device was lost. It is freed when it is not kept any more and nobody runs it."""
+    """A program that compiles at its first run, once for all concurrent runs, and again after its device was lost.
+
+    It is freed when the cache has dropped it and its last run has ended.
+    """
 
     def __init__(self, graph: Graph, device: DeviceName) -> None:
         self.graph, self.device = graph, device
         self.program: Program | None = None
-        self.compiling = asyncio.Lock()  # waits for nothing where nobody else compiles, as `drive` needs it
-        self.users = 1  # the cache is one
+        self.compiling = asyncio.Lock()  # does not wait where nobody else compiles, as `drive` requires
+        self.users = 1  # the cache is the first
 
     async def run(self, inputs: Sequence[Tensor]) -> Output:
         self.users += 1
@@ -125,7 +127,7 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
         if not isinstance(value, Tensor):
             only = arg.dtypes[0] if isinstance(arg, TensorArg) and len(arg.dtypes) == 1 else None
             value = _tensor(give(value, only, name), None, None, name)
-        # one that has to be a constant but is not there yet is refused like any other
+        # a tensor that must be a constant but is not computed yet is refused like one that is not constant
         constant = isinstance(arg, TensorArg) and arg.must_be_constant(value.dtype)
         known = replace(value._type, data=value._data)
         ref = builder.add(known)
@@ -138,7 +140,7 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
         argument(a, v, f"{overload.short}: {name}") for (name, a), v in zip(overload.args.items(), given, strict=True)
     ]
     lowered, problems = lower_call(overload, args, builder)
-    # wrong here is an argument, not a file
+    # arguments come from the caller, not from a file
     kinds = [p.kind if p.kind is LimitError else InputError for p in problems]
     changed = [replace(p, node="", op="", kind=k) for p, k in zip(problems, kinds, strict=True)]
     raise_problems(overload.short, changed)
@@ -146,7 +148,7 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
     for ref, copy in builder.copies():
         if ref in inputs:
             inputs[copy] = inputs[ref]
-    for ref in inputs:  # what they hold was only looked at
+    for ref in inputs:  # constant values were only looked at; they are inputs of the program
         builder.tensors[ref] = builder.tensors[ref].type()
     call = _Call(builder, inputs, lowered if isinstance(lowered, tuple) else (lowered,))
     call.results = tuple(Tensor(builder.type(ref).type(), call=call) for ref in call.outputs)
@@ -154,7 +156,7 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
 
 
 def _plain(value: Any) -> Any:
-    """What a file holds: numpy's scalars become Python's, lists become tuples."""
+    """An argument as a file would hold it: numpy scalars become numbers, lists become tuples."""
     if isinstance(value, Tensor):
         return Held(Ref(-1), value._type)
     if isinstance(value, list | tuple):
@@ -163,7 +165,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Recording:
-    """The graph of what leads to a tensor; `key` is equal for graphs that one compiled program serves."""
+    """Records the graph that leads to a tensor; graphs that one compiled program serves have the same `key`."""
 
     def __init__(self) -> None:
         self.builder = Builder(Budget(None, "webq8.ops"))
@@ -220,7 +222,7 @@ class _Recording:
 
 
 async def _compute(result: Tensor, device: DeviceName) -> Output:
-    """What a recorded call gives, by one program of all that leads to it."""
+    """Computes a recorded result by one program of all that leads to it."""
     found = _Recording()
     out = found.visit(result)
     key = (device, out, *found.key())
@@ -251,7 +253,7 @@ def _callable(spec: Overload) -> Callable[..., Any]:
                 default=_inspect.Parameter.empty if default is ... else default,
             )
         )
-    # a required argument may follow an optional one in a schema: then the earlier one has no default here
+    # Python allows no required argument after an optional one, as schemas do: then the optional one has no default
     for i in reversed(range(len(parameters) - 1)):
         if parameters[i + 1].default is _inspect.Parameter.empty:
             parameters[i] = parameters[i].replace(default=_inspect.Parameter.empty)
@@ -273,7 +275,7 @@ def _callable(spec: Overload) -> Callable[..., Any]:
 
 @cache
 def _named(name: str) -> Callable[..., Any]:
-    """Kept here and not as globals: an op that is named like a builtin would hide it."""
+    """The function of an op. It is no global of this module, where `abs`, `max` and others would hide builtins."""
     return _callable(_SHORT.get(name) or _OVERLOADS[name])
 
 

@@ -10,7 +10,7 @@ __all__ = ["resource_dir"]
 
 @cache
 def resource_dir(name: str) -> Path:
-    """`wgsl` or `web`: inside the package once installed from a wheel, atop the repository in an editable install."""
+    """The folder `wgsl` or `web`: in the package if installed from a wheel, else at the top of the repository."""
     package = Path(__file__).resolve().parent
     installed = package / name
     if installed.is_dir():
@@ -20,7 +20,7 @@ def resource_dir(name: str) -> Path:
 
 
 def _rendered(folder: Path) -> Path:
-    """A checkout's kernels as a wheel holds them, brought up to date."""
+    """The folder of a checkout's rendered kernels, as a wheel holds them; renders what has changed."""
     import runpy
 
     try:

@@ -1,15 +1,15 @@
-"""Copies bytes between orders of axes, in few long steps."""
+"""Copies bytes between orders of axes, by strides."""
 
 __all__ = ["scatter", "scattered"]
 
-Steps = tuple[int, int, int]
+Triple = tuple[int, int, int]
 
 
 def scatter(
-    out: bytearray, data: memoryview, sizes: Steps, source: Steps, target: Steps, start: int = 0, at: int = 0
+    out: bytearray, data: memoryview, sizes: Triple, source: Triple, target: Triple, start: int = 0, at: int = 0
 ) -> None:
-    """Copies element [i, j, k] of a loop over `sizes` from `start` + i·source[0] + j·source[1] + k·source[2] in data to
-    `at` and target's steps in out. The longest axis is copied in one step, whichever it is."""
+    """Copies byte [i, j, k] of a loop over `sizes` from data[`start` + i·source[0] + j·source[1] + k·source[2]] to
+    out[`at` + i·target[0] + j·target[1] + k·target[2]]. The longest axis is copied by slices, since these are fast."""
     if 0 in sizes:
         return
     i, j, k = sorted(range(3), key=lambda axis: sizes[axis])
@@ -20,8 +20,8 @@ def scatter(
             out[y : y + run * target[k] + 1 : target[k]] = data[x : x + run * source[k] + 1 : source[k]]
 
 
-def scattered(data: memoryview, sizes: Steps, source: Steps, target: Steps, nbytes: int) -> bytes:
-    """`scatter` to new bytes, with zeros between."""
+def scattered(data: memoryview, sizes: Triple, source: Triple, target: Triple, nbytes: int) -> bytes:
+    """New bytes that `scatter` has filled; zeros between them."""
     out = bytearray(nbytes)
     scatter(out, data, sizes, source, target)
     return bytes(out)

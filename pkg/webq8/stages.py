@@ -1,4 +1,4 @@
-"""Long work that can be interrupted: generators that yield where a page may do something else, and what never waits."""
+"""Long work that pauses: generators that yield where a page may do something else; and awaitables that never wait."""
 
 from collections.abc import Awaitable, Callable, Generator
 from functools import update_wrapper
@@ -12,7 +12,7 @@ Steps = Generator[None, None, T]
 
 
 class Stage(Generic[P, T]):
-    """A function made of a generator function: a call does all of its work at once, `steps(…)` is the generator."""
+    """A function made of a generator function: to call it does all the work at once; `steps(…)` is the generator."""
 
     def __init__(self, steps: Callable[P, Steps[T]]) -> None:
         self.steps = steps
@@ -23,7 +23,7 @@ class Stage(Generic[P, T]):
 
 
 def finish(steps: Steps[T]) -> T:
-    """The result of a stage's generator, all of whose work is done at once."""
+    """Runs the generator of a stage to its end, and returns its result."""
     while True:
         try:
             next(steps)
@@ -33,18 +33,18 @@ def finish(steps: Steps[T]) -> T:
 
 
 class Done(Generic[T]):
-    """An awaitable of something that is there already."""
+    """An awaitable whose result is there already."""
 
     def __init__(self, result: T) -> None:
         self.result = result
 
     def __await__(self) -> Generator[None, None, T]:
         return self.result
-        yield  # has this be a generator, as `await` needs it
+        yield  # makes this function a generator, as `await` requires
 
 
 def drive(awaitable: Awaitable[T]) -> T:
-    """The result of an awaitable that never waits, as those of `device="cpu"` do; needs no event loop."""
+    """Runs an awaitable that never waits, as on `device="cpu"`, without an event loop, and returns its result."""
     waiting = awaitable.__await__()
     try:
         next(waiting)

@@ -1,4 +1,4 @@
-"""What a device is, as far as plans depend on it: its limits, and the class of devices it belongs to.
+"""Targets: the properties of a device that plans depend on, that is its limits and its class.
 
 A class is a row of figures from measurements (tests/bench/README.md). kernels/select.py, the only module that chooses
 kernels by the device, asks them of a Target; a new class of devices is a new row.
@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Speed:
-    """What a slow device of its class does in a second."""
+    """Operations and bytes a second of a slow device of a class."""
 
     operations: float
     nbytes: float
@@ -34,7 +34,7 @@ class DeviceClass:
     """What the devices of a class have in common.
 
     Attributes:
-        speed: by which long methods are cut into submits.
+        speed: the estimate by which long methods are cut into submits.
         tiles: the kernels of matrix products (names in kernels/select.py), those for the most results first; "small"
             and "deep" are always among them. Without any, products and convolutions are by threads that take a few
             results each.
@@ -42,6 +42,7 @@ class DeviceClass:
         warm_up_ms: an idle device clocks several times lower.
         product_threads, copied_bytes: the work that ceilings are measured by.
         packed_dot: whether to use packed dot products, where the language has them.
+        bands: whether threads of 3×3 depthwise convolutions take several rows, one after another.
         nudged: whether finished work has to be asked for, since the browser looks for it late.
     """
 
@@ -52,6 +53,7 @@ class DeviceClass:
     product_threads: int
     copied_bytes: int
     packed_dot: bool
+    bands: bool
     nudged: bool
 
 
@@ -66,6 +68,7 @@ SOFTWARE = DeviceClass(
     product_threads=2**12,
     copied_bytes=2**25,
     packed_dot=False,
+    bands=False,
     nudged=False,
 )
 GPU = DeviceClass(
@@ -76,6 +79,7 @@ GPU = DeviceClass(
     product_threads=2**20,
     copied_bytes=2**28,  # beyond the caches of large GPUs
     packed_dot=True,
+    bands=True,
     nudged=True,
 )
 # int8 subgroup matrices of 16×16×32 as well
@@ -93,6 +97,11 @@ class Target:
     max_compute_workgroup_storage_size: int = 2**14
     kind: DeviceClass = GPU
     packed_dot: bool = True
+
+    @property
+    def dot4(self) -> str:
+        """The part of WGSL modules that has their dot products of four int8."""
+        return "dot4_packed" if self.packed_dot else "dot4_plain"
 
 
 _SOFTWARE_NAMES = ("swiftshader", "llvmpipe", "lavapipe", "softpipe", "microsoft basic render")  # where no flag says so

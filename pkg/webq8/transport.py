@@ -22,7 +22,7 @@ __all__ = ["MAX_BYTES", "Request", "answer", "kept", "pack", "result", "unpack"]
 
 Request = dict[str, Any]  # source, name, args, kwargs; file and line of the source, where it has them
 
-kept: dict[int, Any] = {}  # what functions of the page leave there for later calls
+kept: dict[int, Any] = {}  # what functions leave in the page for later requests
 
 MAX_BYTES = 2**30  # of a message; larger ones fit no wasm memory beside what they are made of
 _ALIGNMENT = 16
@@ -30,7 +30,7 @@ _SCALARS = (bool, int, float, str)
 
 
 def pack(value: Any) -> bytes:
-    """None, bool, int, float, str, bytes, arrays, and lists, tuples and dicts of those, as one message."""
+    """Encodes None, bool, int, float, str, bytes, arrays, and lists, tuples and dicts of these as one message."""
     bulk: list[bytes | memoryview] = []
     head = json.dumps(_encode(value, bulk, [0]), separators=(",", ":")).encode()
     head += b" " * (-(len(head) + 4) % _ALIGNMENT)
@@ -38,7 +38,7 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(message: bytes | bytearray | memoryview) -> Any:
-    """The value of a message. Arrays are views of the message: writable where it is."""
+    """Decodes the value of a message. Arrays are views of the message, writable where it is."""
     view = memoryview(message)
     start = 4 + int.from_bytes(view[:4], "little")
     return _decode(json.loads(bytes(view[4:start])), view[start:])
@@ -86,7 +86,7 @@ def _decode(node: Any, bulk: memoryview) -> Any:
 
 
 async def answer(message: bytes | bytearray | memoryview) -> bytes:
-    """The page's side of a call: run the requested function; its value or its exception as a message."""
+    """The page's side: runs the requested function, and encodes its value or its exception as a message."""
     try:
         request: Request = unpack(message)
         value = _function(**request)(*request["args"], **request["kwargs"])
@@ -99,7 +99,7 @@ async def answer(message: bytes | bytearray | memoryview) -> bytes:
 
 
 def result(message: bytes | bytearray | memoryview) -> Any:
-    """The desktop's side: the value of an answer, or its exception raised here."""
+    """The desktop's side: returns the value of an answer, or raises its exception."""
     __tracebackhide__ = True  # pytest shows the caller
     reply = unpack(message)
     if "error" in reply:
@@ -108,7 +108,7 @@ def result(message: bytes | bytearray | memoryview) -> Any:
 
 
 def _function(source: str, name: str, file: str = "", line: int = 1, **_: Any) -> Any:
-    """The function, which in tracebacks stands where the caller has it."""
+    """Compiles the function, so that tracebacks show the file and lines where the caller has it."""
     import webq8
 
     file = file or f"<{name} in the page>"

@@ -23,50 +23,45 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
-async def kernel_times(cases, plain_shaders):
+async def kernel_times(cases, plain_shaders, chained_source):
     """Milliseconds of each case's kernel and of the plain one, and whether their bytes agree. Runs in the page."""
     from dataclasses import replace
+    from pathlib import Path
 
-    import numpy as np
-    from webq8.handlers import conv
-    from webq8.handlers.registry import REGISTRY
-    from webq8.ir import Call, Graph, Method, Program, Tensor
+    Path("chained.py").write_text(chained_source)
+    from chained import chained
     from webq8.kernels import wgsl
+    from webq8.kernels.registry import KERNELS
     from webq8.paths import resource_dir
-    from webq8.runtime.load import compile_program
+    from webq8.target import SOFTWARE
 
     for name, text in plain_shaders.items():
         (resource_dir("wgsl") / f"{name}.wgsl").write_text(text)
 
-    def plain_handler(handler, software):
-        def launch(a):
-            a.limits = replace(a.limits, software=software)
-            for dispatch in handler(a):
-                plain = "plain_" + dispatch.kernel
-                constants = {n: v for n, v in dispatch.constants.items() if n in wgsl.kernel(plain).overrides}
-                yield replace(dispatch, kernel=plain, constants=constants, threads=a.out.layout.words)
+    async def plain_program(case, kind):
+        """As `chained`, by plain kernels, with what the kernels for devices of this kind are bound to."""
+        own = dict(KERNELS)
 
-        return launch
+        def plain(registered):
+            def dispatches(op, call):
+                for dispatch in registered.dispatches(op, replace(call, target=replace(call.target, kind=kind))):
+                    name = "plain_" + dispatch.kernel
+                    constants = {n: v for n, v in dispatch.constants.items() if n in wgsl.kernel(name).overrides}
+                    yield replace(dispatch, kernel=name, constants=constants, threads=call.out.layout.words)
+
+            return registered._replace(dispatches=dispatches)
+
+        KERNELS.update((op, plain(registered)) for op, registered in own.items())
+        try:
+            return await chained(case["op"], case["x"], [case["args"]])
+        finally:
+            KERNELS.update(own)
 
     rows = []
     for case in cases:
-        spec = REGISTRY[case["op"]]
-        # the plain shaders read what these kernels read
-        windowed = "transposed" in case["op"]
-        handler = (lambda a: [conv._windowed(a, transposed=True)]) if windowed else spec.handler
-        plain = plain_handler(handler, software=not windowed)
-        REGISTRY["bench.plain.default"] = replace(spec, name="bench.plain.default", handler=plain)
-        values = [Tensor(tuple(case["x"].shape), "int8")]
-        for value in case["args"]:
-            if isinstance(value, np.ndarray):
-                value = Tensor(tuple(value.shape), str(value.dtype), memoryview(value.tobytes()))
-            values.append(tuple(value) if isinstance(value, list) else value)
-        values.append(Tensor(tuple(case["y_shape"]), "int8"))
-        programs = []
-        for op in (case["op"], "bench.plain.default"):
-            call = Call(op, tuple(range(len(values))), op)
-            graph = Graph(tuple(values), (call,), (0,), (len(values) - 1,))
-            programs.append(await compile_program(Program({"forward": Method("forward", graph)}), op))
+        # plain transposed convolutions read what conv2d_windowed reads
+        kind = replace(SOFTWARE, pixels=1) if "transposed" in case["op"] else SOFTWARE
+        programs = [await chained(case["op"], case["x"], [case["args"]]), await plain_program(case, kind)]
         outputs = [await p(case["x"]) for p in programs]
         # alternate, so that whatever else the machine does hits both alike
         times = [[], []]
@@ -137,7 +132,6 @@ def linear_case(m, n, k, repeats):
         "op": "et_vk.q8ta_linear.default",
         "x": int8(m, k),
         "args": [0.02, 3, int8(n, k), None, np.full(n, 0.01, np.float32), 1.5, -4, np.zeros(n, np.float32), "relu"],
-        "y_shape": [m, n],
         "repeats": repeats,
     }
 
@@ -154,7 +148,6 @@ def conv2d_case(ic, oc, size, kernel, groups, repeats):
         "op": f"et_vk.{op}.default",
         "x": int8(1, ic, size, size),
         "args": [0.02, 3, weight, None, scales, 1.5, -4, bias, *geometry, "relu"],
-        "y_shape": [1, oc, size, size],
         "repeats": repeats,
     }
 
@@ -164,13 +157,11 @@ def transposed_case(ic, oc, size, kernel, padding, repeats):
     int8 = lambda *shape: rng.integers(-128, 128, shape, np.int8)  # noqa: E731
     scales, bias = np.full(oc, 0.01, np.float32), np.zeros(oc, np.float32)
     geometry = [[kernel] * 2, [2, 2], [padding] * 2, [0, 0], [1, 1], 1]
-    out = (size - 1) * 2 - 2 * padding + kernel
     return {
         "name": f"q8ta_conv2d_transposed {ic}→{oc}, {kernel}×{kernel}/2 at {size}×{size}",
         "op": "et_vk.q8ta_conv2d_transposed.default",
         "x": int8(1, ic, size, size),
         "args": [0.02, 3, int8(oc, kernel * kernel * ic), None, scales, 1.5, -4, bias, *geometry, "relu"],
-        "y_shape": [1, oc, out, out],
         "repeats": repeats,
     }
 
@@ -198,7 +189,7 @@ def main() -> None:
     assembled = runpy.run_path(str(ROOT / "wgsl" / "render.py"))["assembled"]
     shaders = {path.stem: assembled(path.read_text("utf-8")) for path in HERE.glob("plain_*.wgsl")}
     with Browser(gpu=args.gpu, chrome=args.chrome, root=ROOT / "web") as browser, browser.page(timeout=600) as page:
-        kernels = page.call(kernel_times, cases, shaders)
+        kernels = page.call(kernel_times, cases, shaders, (HERE / "chained.py").read_text("utf-8"))
         digit = page.call(inference, "/models/classifier.pte")
         stages = {}
         for name in args.networks or ():

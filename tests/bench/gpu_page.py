@@ -5,51 +5,39 @@ Each figure is the median of batches (`GpuProgram.device_ms`), after the card wa
 
 import io
 import json
+import re
 import time
 from contextlib import contextmanager
 from urllib.parse import parse_qs
 
 import numpy as np
 import webq8
+from chained import chained
 from webq8 import ops
 from webq8.backends.browser import gpu
 from webq8.backends.browser.bridge import to_object
 from webq8.backends.browser.page import fetch
-from webq8.formats.pte import read_pte
-from webq8.handlers import tuning
-from webq8.ir import Call, Graph, Method, Program, Tensor
-from webq8.plan.planner import check_method, plan_program
+from webq8.budget import Budget
+from webq8.formats import read_file
+from webq8.kernels import select
+from webq8.plan.planner import plan_program
 from webq8.runtime.ceilings import measure_ceilings
-from webq8.runtime.load import compile_program, rewrite
+from webq8.runtime.compile import lower_file, rewrite
 from webq8.stages import drive
 
 
 async def main(query: str) -> str:
-    wanted = parse_qs(query).get("parts", ["ceilings,linear"])[0].split(",")
+    asked = parse_qs(query)
+    wanted = asked.get("parts", ["ceilings,linear"])[0].split(",")
+    cases = re.compile(asked.get("cases", [""])[0])
     device = await gpu.device()
-    found = {"adapter": str(device.adapter), "packed_dot": device.packed_dot, "live": gpu.live()}
+    found = {"adapter": str(device.adapter), "packed_dot": device.target.packed_dot, "live": gpu.live()}
     await measure_ceilings(device)  # warms the card up
     for part in wanted:
         start = time.perf_counter()
-        found[part] = await PARTS[part]()
+        found[part] = await (CHECKS[part](cases) if part in CHECKS else FIGURES[part]())
         found[f"{part} s"] = round(time.perf_counter() - start, 1)
     return json.dumps(found)
-
-
-async def chained(name: str, x, layers, out) -> "webq8.Program":
-    """A program of calls of one op, each with arguments of its own and the result of the call before, of shape `out[0]`
-    and dtype `out[1]`."""
-    values: list[object] = [Tensor(tuple(x.shape), str(x.dtype))]
-    calls: list[Call] = []
-    for args in layers:
-        first, source = len(values), len(values) - 1
-        for v in args:
-            constant = isinstance(v, np.ndarray)
-            values.append(Tensor(tuple(v.shape), str(v.dtype), memoryview(v.tobytes())) if constant else v)
-        values.append(Tensor(*out))
-        calls.append(Call(name, (source, *range(first, len(values))), f"call {len(calls)}"))
-    graph = Graph(tuple(values), tuple(calls), (0,), (len(values) - 1,))
-    return await compile_program(Program({"forward": Method("forward", graph)}), name)
 
 
 def int8(*shape):
@@ -58,17 +46,16 @@ def int8(*shape):
 
 def linear(m, n, k):
     scales, bias = np.full(n, 0.01, np.float32), np.zeros(n, np.float32)
-    return int8(m, k), (0.02, 3, int8(n, k), None, scales, 1.5, -4, bias, "none"), ((m, n), "int8")
+    return int8(m, k), (0.02, 3, int8(n, k), None, scales, 1.5, -4, bias, "none")
 
 
 def conv(n, ic, oc, size, kernel, stride=1, name="q8ta_conv2d"):
     pad = kernel // 2
-    out = (size + 2 * pad - kernel) // stride + 1
     weight = int8(kernel, kernel, oc) if name == "q8ta_conv2d_dw" else int8(oc, kernel * kernel * ic)
     scales, groups = np.full(oc, 0.01, np.float32), ic if name == "q8ta_conv2d_dw" else 1
     geometry = ((kernel,) * 2, (stride,) * 2, (pad,) * 2, (1, 1), groups, "none")
     args = (0.02, 3, weight, None, scales, 1.5, -4, np.zeros(oc, np.float32), *geometry)
-    return int8(n, ic, size, size), args, ((n, oc, out, out), "int8")
+    return int8(n, ic, size, size), args
 
 
 def transposed(n, ic, oc, size, kernel):
@@ -78,7 +65,7 @@ def transposed(n, ic, oc, size, kernel):
     geometry = ((kernel,) * 2, (2, 2), (pad,) * 2, (extra,) * 2, (1, 1), 1, "none")
     weight, scales = int8(oc, kernel * kernel * ic), np.full(oc, 0.01, np.float32)
     args = (0.02, 3, weight, None, scales, 1.5, -4, np.zeros(oc, np.float32), *geometry)
-    return int8(n, ic, size, size), args, ((n, oc, 2 * size, 2 * size), "int8")
+    return int8(n, ic, size, size), args
 
 
 # --- parts
@@ -110,44 +97,48 @@ async def compare(cases) -> dict[str, object]:
     return {"cases": len(cases), "wrong": wrong, "apart by one": sorted(by_one)}
 
 
-async def correctness():
-    """Every case by the kernels that it gets here."""
+def chosen(cases: re.Pattern):
+    """The op cases whose names match."""
     from cases import CASES
 
-    return await compare(CASES)
+    return [case for case in CASES if cases.search(case.id)]
+
+
+async def correctness(cases: re.Pattern):
+    """Every case by the kernels that it gets here."""
+    return await compare(chosen(cases))
 
 
 async def tile_names() -> list[str]:
     """The tiles that this GPU has kernels for."""
-    has_matrix = (await gpu.device()).limits.int8_matrix
-    return [name for name in tuning.TILES if has_matrix or not name.startswith("matrix")]
+    return list((await gpu.device()).target.kind.tiles)
 
 
 @contextmanager
 def by_tile(name: str):
     """Has matrix products take one tile, whatever the rules say."""
-    rules, tuning.tile = tuning.tile, lambda *_: tuning.TILES[name]
+    rules, select.tile = select.tile, lambda *_: select.TILES[name]
     try:
         yield
     finally:
-        tuning.tile = rules
+        select.tile = rules
 
 
-async def tiles():
+async def tiles(cases: re.Pattern):
     """Every matrix product and convolution by each tile that this GPU has."""
-    from cases import CASES
-
     found = {}
-    cases = [c for c in CASES if c.op.startswith(("q8ta_linear", "q8ta_conv2d")) and c.op != "q8ta_conv2d_dw"]
+    products = [
+        c for c in chosen(cases) if c.op.startswith(("q8ta_linear", "q8ta_conv2d")) and c.op != "q8ta_conv2d_dw"
+    ]
     for name in await tile_names():
         with by_tile(name):
-            found[name] = await compare(cases)
+            found[name] = await compare(products)
     return found
 
 
 async def timed(name, problem):
-    x, args, out = problem
-    program = await chained(name, x, [args], out)
+    x, args = problem
+    program = await chained(name, x, [args])
     steps = program._plans["forward"].steps
     # inputs and outputs of a program are row-major; within a network no change of layout is needed
     kept = [i for i, step in enumerate(steps) if step.kernel != "relayout"]
@@ -184,9 +175,9 @@ async def linears():
 
 async def gemv(n: int, sets: int):
     """A chain of layers with weights of their own: no cache holds them."""
-    x, (scale, zero_point, weight, *rest), out = linear(1, n, n)
+    x, (scale, zero_point, weight, *rest) = linear(1, n, n)
     layers = [(scale, zero_point, np.roll(weight, i), *rest) for i in range(sets)]
-    program = await chained("et_vk.q8ta_linear_gemv.default", x, layers, out)
+    program = await chained("et_vk.q8ta_linear_gemv.default", x, layers)
     steps = program._plans["forward"].steps
     ms = await program._loaded.device_ms("forward") / len(steps)
     program.close()
@@ -194,19 +185,19 @@ async def gemv(n: int, sets: int):
 
 
 async def sweep():
-    """Every tile for many problems: what tuning.py was written from."""
-    rows, limits = {}, (await gpu.device()).limits
+    """Every tile for many problems: what select.py was written from."""
+    rows, target = {}, (await gpu.device()).target
     problems = (
         (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (512, 4864, 896), (392, 512, 4608), (49, 512, 4608),
         (196, 256, 2304), (784, 128, 1152), (3136, 64, 576), (12544, 96, 16), (3136, 24, 144), (784, 32, 144),
         (784, 192, 32), (196, 384, 64), (196, 96, 576), (49, 160, 960), (49, 960, 160), (49, 1280, 320), (8, 1000, 512),
     )  # fmt: skip
     for m, n, k in problems:
-        chosen, row = tuning.tile(m, n, k // 16, 1, limits), {}
+        best, row = select.tile(m, n, k // 16, 1, target), {}
         for name in await tile_names():
             with by_tile(name):
                 ms, _ = await timed("et_vk.q8ta_linear.default", linear(m, n, k))
-            row[name + (" (chosen)" if tuning.TILES[name] == chosen else "")] = round(ms * 1e3, 1)
+            row[name + (" (chosen)" if select.TILES[name] == best else "")] = round(ms * 1e3, 1)
         rows[f"{m}x{n}x{k}, us"] = row
     return rows
 
@@ -272,14 +263,13 @@ async def elementwise():
     n, rows = 2**26, {}
     x = np.zeros(n, np.float32)
     quantize = (0.05, 0, -128, 127, None)
-    for name, full, data, args, dtype, moved in (
-        ("quantize", "quantized_decomposed.quantize_per_tensor.default", x, quantize, "int8", 5),
+    for name, full, data, args, moved in (
+        ("quantize", "quantized_decomposed.quantize_per_tensor.default", x, quantize, 5),
         (
             "dequantize",
             "quantized_decomposed.dequantize_per_tensor.default",
             x.astype(np.int8),
             (*quantize, None),
-            "float32",
             5,
         ),
         (
@@ -287,13 +277,12 @@ async def elementwise():
             "et_vk.q8ta_add.default",
             x.astype(np.int8),
             (x.astype(np.int8), 0.1, 0, 0.1, 0, 0.1, 0, 1.0),
-            "int8",
             3,
         ),
     ):
         shape = (n // 4096, 4096)
         args = tuple(a.reshape(shape) if isinstance(a, np.ndarray) else a for a in args)
-        ms, kernels = await timed(full, (data.reshape(shape), args, (shape, dtype)))
+        ms, kernels = await timed(full, (data.reshape(shape), args))
         rows[name] = {"ms": ms, "GB/s": moved * n * 1e-6 / ms, "kernels": kernels}
     return rows
 
@@ -301,9 +290,10 @@ async def elementwise():
 async def compiling():
     """Milliseconds that each pipeline of MobileNetV2 takes to compile, one after another; only true in a fresh page."""
     device = await gpu.device()
-    parsed = read_pte(await fetch("networks/mobilenet_v2.pte", lambda *_: None), "mobilenet_v2")
-    graphs = {n: rewrite(check_method(m, n)) for n, m in parsed.methods.items()}
-    plan = plan_program(graphs, device.limits).plans["forward"]
+    name = "mobilenet_v2"
+    file, budget = read_file(await fetch(f"networks/{name}.pte", lambda *_: None), name), Budget(None, name)
+    graphs = {n: rewrite(graph) for n, graph in lower_file(file, name, budget, {}).items()}
+    plan = plan_program(graphs, device.target, name, budget).plans["forward"]
     rows = {}
     for step in plan.steps:
         start = time.perf_counter()
@@ -370,9 +360,8 @@ async def ceilings():
     return {"dot4 TOPS": found.tops, "copy GB/s": found.gbps}
 
 
-PARTS = {
-    "correctness": correctness,
-    "tiles": tiles,
+CHECKS = {"correctness": correctness, "tiles": tiles}
+FIGURES = {
     "ceilings": ceilings,
     "linear": linears,
     "sweep": sweep,

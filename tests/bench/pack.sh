@@ -12,7 +12,10 @@ mkdir -p "$out/networks"
 cp "$(.venv/bin/python tests/networks.py)"/* "$out/networks"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp tests/bench/gpu_page.py "$work"
+cp tests/bench/gpu_page.py tests/bench/chained.py "$work"
 cp -r tests/cases "$work"
+mkdir "$work/data"
+cp tests/data/torch_goldens.npz "$work/data" # the cases read it
+rm -rf "$work/cases/__pycache__"
 (cd "$work" && rm -f "$out/bench.zip" && python3 -m zipfile -c "$out/bench.zip" ./*)
 .venv/bin/python tests/bench/peers.py add "$out"

@@ -1,4 +1,4 @@
-"""Random graphs on the GPU against the reference, with and without rewrites: equal bytes. See `make soak`."""
+"""Random graphs on the GPU against the reference, with and without optimizations: equal bytes. See `make soak`."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ BATCH = 20
 
 
 def check_seed(page: PythonPage, seed: int) -> tuple[int, int]:
-    """Raises AssertionError that tells how to reproduce it; returns dispatches with and without rewrites."""
+    """Raises AssertionError that tells how to reproduce it; returns dispatches with and without optimizations."""
     method, inputs = random_method(seed)
     again = f"reproduce: .venv/bin/python tests/soak.py --seed {seed}"
     want, sent, dispatches = run_graph(lower(method, "graph"), inputs), sendable(method), []
@@ -24,7 +24,7 @@ def check_seed(page: PythonPage, seed: int) -> tuple[int, int]:
             raise
         dispatches.append(count)
         for n, (g, w) in enumerate(zip(got, want, strict=True)):
-            kind = "without rewrites" if optimizations == [] else "with rewrites"
+            kind = "without optimizations" if optimizations == [] else "with optimizations"
             np.testing.assert_array_equal(g, w, f"output {n} of seed {seed}, {kind}; {again}")
     return dispatches[0], dispatches[1]
 

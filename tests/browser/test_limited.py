@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from browser.test_goldens import ROWS, test_golden, test_model
+from browser.test_goldens import test_golden, test_model
+from goldens import INT8_GOLDENS, Golden
 from webq8.desktop.host import Browser, PythonPage
 from webq8.paths import resource_dir
 
@@ -49,13 +50,13 @@ def webq8_page(request: pytest.FixtureRequest) -> Iterator[PythonPage]:
 
 
 # SwiftShader does not get to the end of compiling the depthwise one that comes to it through OpenGL ES.
-FOR_GPUS = [row for row in ROWS if row["op"] != "q8ta_conv2d_dw"]
+FOR_GPUS = [golden for golden in INT8_GOLDENS if not golden.name.startswith("q8ta_conv2d_dw")]
 
 
 @pytest.mark.usefixtures("gpu_kernels")
-@pytest.mark.parametrize("row", FOR_GPUS, ids=lambda r: r["pte"].removesuffix(".pte"))
-def test_golden_by_kernels_for_gpus(webq8_page: PythonPage, row: dict) -> None:
-    test_golden(webq8_page, row)
+@pytest.mark.parametrize("golden", FOR_GPUS, ids=lambda golden: golden.name)
+def test_golden_by_kernels_for_gpus(webq8_page: PythonPage, golden: Golden) -> None:
+    test_golden(webq8_page, golden)
 
 
 async def device():

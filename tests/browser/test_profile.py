@@ -164,6 +164,7 @@ async def close_meanwhile(x, weight, scales, seconds, profiling):
     usual, submits._SECONDS = submits._SECONDS, seconds
     try:
         data = await x.buffer()
+        x.close()
     finally:
         submits._SECONDS = usual
     [program] = (compiled.program for compiled in ops._programs.values())

@@ -1,6 +1,6 @@
 """The tables of op cases: one row a case, run through `webq8.ops` on the GPU and against the reference.
 
-A row is an op (an overload without a short name by its full one), a name, and its arguments in the order of the schema.
+A row is an op (an overload without a short name by its full one), a name, and arguments in the order of its schema.
 """
 
 from cases.average import AVERAGE_CASES

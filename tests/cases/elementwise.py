@@ -1,4 +1,4 @@
-"""Cases of functions of one element, and of two broadcast ones."""
+"""Cases of elementwise functions of one operand, and of two that are broadcast."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

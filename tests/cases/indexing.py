@@ -1,4 +1,4 @@
-"""Cases of ops whose indices say where elements are read, or written."""
+"""Cases of reading and writing elements at indices."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -371,10 +371,10 @@ def _elementwise() -> Iterator[Case]:
     yield Case("q8ta_pixel_shuffle", "batch3", lambda rng: (int8(rng, 3, 8, 3, 5), 0.05, 0, 25.0, 1, 2))
 
 
-# --- what rewriting makes
+# --- what passes make
 
 
-def _rewritten() -> Iterator[Case]:
+def _from_passes() -> Iterator[Case]:
     every = np.arange(-128, 128, dtype=np.int8)
     random_table = [int(v) for v in np.random.default_rng(8).integers(-128, 128, 256)]
     tables = {"random": random_table, "falling": list(range(127, -129, -1)), "constant": [7] * 256}
@@ -490,7 +490,7 @@ INT8_CASES = [
     *_conv2d_transposed(),
     *_conv2d(),
     *_elementwise(),
-    *_rewritten(),
+    *_from_passes(),
     *_cat_channels(),
     *_float_linear(),
 ]

@@ -1,4 +1,4 @@
-"""Cases of maps that are read at computed places."""
+"""Cases of grid sampling."""
 
 from collections.abc import Iterator
 from typing import Any

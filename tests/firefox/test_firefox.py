@@ -26,9 +26,10 @@ SAMPLE = [
 
 async def adapter():
     from webq8.backends.browser import gpu
+    from webq8.target import SOFTWARE
 
     device = await gpu.device()
-    return device.adapter.software, device.limits.software, device.packed_dot
+    return device.adapter.software, device.target.kind == SOFTWARE, device.target.packed_dot
 
 
 def test_adapter(webq8_page: FirefoxPage, kernels: str) -> None:

@@ -1,4 +1,4 @@
-"""Tables that are part of sums of products: every kernel that has the epilogue, by both classes of devices."""
+"""Lookup tables in epilogues: every kernel that has the epilogue, for both classes of devices."""
 
 import numpy as np
 import pytest

@@ -30,7 +30,7 @@ def test_golden(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("name", ["cnn", "superres", "unet", "mobilenet_v2", "resnet18"])
-@pytest.mark.parametrize("optimizations", [None, ()], ids=["rewritten", "as it is"])
+@pytest.mark.parametrize("optimizations", [None, ()], ids=["optimized", "as it is"])
 def test_network(name: str, optimizations: tuple[str, ...] | None) -> None:
     large = name in ("mobilenet_v2", "resnet18")
     folder = networks.large_networks() if large else DATA / "networks"

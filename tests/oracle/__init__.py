@@ -1,4 +1,4 @@
-"""Every op computed from the arguments of its schema, in numpy alone.
+"""Every op computed from the arguments of its call, in numpy alone.
 
 It is written from the definitions (torch's documentation, the README's section on numbers) and imports nothing of the
 package, so that both would have to be wrong in the same way for an error to pass.

@@ -1,4 +1,4 @@
-"""Functions of one element, and of several broadcast ones: in float64, rounded once, or in whole numbers."""
+"""Elementwise functions of one operand, and of several that are broadcast: in float64, rounded once, or in integers."""
 
 import math
 import operator

@@ -1,4 +1,4 @@
-"""Ops whose indices say where elements are read or written, element by element."""
+"""Reads and writes elements at indices, one by one."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

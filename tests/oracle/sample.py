@@ -1,4 +1,4 @@
-"""Maps that are read at computed places: in float32, step by step, as torch computes the places."""
+"""Grid sampling: coordinates in float32, step by step, as torch computes them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Convolutions that no operator of ExecuTorch spells: sides of padding that differ. And which kernels they get."""
+"""Convolutions that no operator of ExecuTorch has: padding that differs on opposite edges. And their kernels."""
 
 from dataclasses import replace
 

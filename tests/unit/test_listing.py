@@ -1,4 +1,4 @@
-"""pkg/OPS.md is what the registry says."""
+"""pkg/OPS.md is what the declarations of operators say."""
 
 from pathlib import Path
 

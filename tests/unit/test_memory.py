@@ -12,13 +12,13 @@ def test_tensors_of_one_step_lie_side_by_side() -> None:
     assert sorted(places[i].offset for i in (1, 2)) == [0, 256]
 
 
-def test_tensors_that_are_strictly_apart_have_buffers_of_their_own() -> None:
+def test_tensors_that_may_not_share_a_buffer_do_not() -> None:
     sizes, places = share(SPANS, {}, {1: {2}, 2: {1}}, 2**20)
     assert sizes == [4096, 64]
     assert places[1].buffer != places[2].buffer
 
 
-def test_tensors_that_are_apart_have_where_it_costs_nothing() -> None:
+def test_tensors_that_avoid_each_other_share_no_buffer_where_that_costs_nothing() -> None:
     sizes, _ = share(SPANS, {1: {2}, 2: {1}}, {}, 2**20)
     assert sizes == [4096]
     two = SPANS | {3: Span(4096, 1, 2)}

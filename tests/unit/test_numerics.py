@@ -1,4 +1,4 @@
-"""Float32 functions of tables against exact arithmetic of another kind: sums of fractions, no `decimal`, no libm."""
+"""Float32 functions of lookup tables against exact arithmetic of another kind: fractions, no `decimal`, no libm."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Rewrites: what each makes of a graph, and that the reference gives the same bytes before and after."""
+"""Passes: what each makes of a graph, and that the reference gives the same bytes before and after."""
 
 import numpy as np
 import pytest
@@ -154,7 +154,7 @@ def test_per_channel_weights_fold() -> None:
     np.testing.assert_array_equal(np.frombuffer(value.data, np.float32).reshape(3, 5), want)
 
 
-def test_kernel_calls_and_constant_scales_are_spelled_as_in_delegates() -> None:
+def test_kernel_calls_and_constant_scales_are_lowered_as_in_delegates() -> None:
     b = Builder()
     x = b.input((3, 5), "float32")
     scale, zero_point = b.const(np.array([0.02])), b.const(np.array([3], np.int64))

@@ -1,4 +1,4 @@
-"""What is no file of ours: it is said what it is, and the lines that make one that works do work."""
+"""Files of other kinds: the error names the kind, and the lines that it shows make a file that works."""
 
 import gzip
 import io

@@ -23,7 +23,7 @@ def test_reflection(name: str) -> None:
     assert [b.index for b in kernel.bindings] == list(range(len(kernel.bindings)))
     assert [b.type for b in kernel.bindings].count("uniform") == 1
     assert kernel.bindings[-1].name == "params"
-    assert "@compute" in wgsl.module_source(name, packed_dot=True)
+    assert "@compute" in wgsl.module_source(name, "dot4_packed")
 
 
 @pytest.mark.parametrize("name", wgsl.kernel_names())
@@ -38,7 +38,7 @@ def test_limits_of_compatibility_devices(name: str) -> None:
 @pytest.mark.parametrize("name", wgsl.kernel_names())
 def test_structs_of_uniform_buffers(name: str) -> None:
     """Structs and vectors stand at multiples of 16, numbers before them: so packing and all compilers agree."""
-    source = wgsl.module_source(name, packed_dot=True)
+    source = wgsl.module_source(name, "dot4_packed")
     [fields] = re.findall(r"struct Params \{\n(.*?)\n\}", source, re.DOTALL)
     kinds = re.findall(r"^  (@align\(16\) )?\w+: (.*),$", fields, re.MULTILINE)
     assert len(kinds) == len(fields.splitlines()) == len(wgsl.kernel(name).params)
@@ -70,7 +70,7 @@ def overrides_in_workgroup_arrays(source: str) -> list[str]:
 @pytest.mark.parametrize("name", wgsl.kernel_names())
 def test_no_override_in_a_workgroup_array(name: str) -> None:
     """Firefox's compiler may die of one, and Safari's does not put in its value."""
-    source = re.sub(r"//.*", "", wgsl.module_source(name, packed_dot=True))
+    source = re.sub(r"//.*", "", wgsl.module_source(name, "dot4_packed"))
     assert overrides_in_workgroup_arrays(source) == []
 
 
@@ -87,7 +87,7 @@ def test_overrides_in_workgroup_arrays_are_found(source: str) -> None:
 
 
 def test_sources_differ_by_language_feature_only() -> None:
-    packed, plain = wgsl.module_source("gemm", True), wgsl.module_source("gemm", False)
+    packed, plain = (wgsl.module_source("gemm", part) for part in ("dot4_packed", "dot4_plain"))
     assert "dot4I8Packed(" in packed
     assert "dot4I8Packed" not in plain
     assert packed.startswith("requires ")
@@ -111,7 +111,7 @@ def test_params_are_aligned() -> None:
         "<I12x4I5I108xififffiff12x", 5, 1, 2, 3, 4, 6, 7, 8, 0, 9, *[-1, 0.5] * 2, 0.5, 0.5, -1, 0.5, 0.5
     )
     assert data == expected
-    reduction = {"outputs": 1, "count": 2, "divisor": 3.0}
+    reduction = {"results": 1, "count": 2, "divisor": 3.0}
     axes = {"sizes": (4, 5, 6, 7), "strides": (8, 9, 10, 11)}
     data = wgsl.pack_params(wgsl.kernel("reduce_sum"), reduction | {"kept": axes, "reduced": axes})
     assert data == struct.pack("<2If4x16I", 1, 2, 3.0, *[*range(4, 12)] * 2)
@@ -215,8 +215,8 @@ def test_parts_are_used_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", wgsl.kernel_names())
 def test_a_module_is_whole(name: str) -> None:
     """Directives come first, and nothing is declared twice."""
-    for packed in (False, True):
-        source = wgsl.module_source(name, packed)
+    for dot4 in ("dot4_packed", "dot4_plain"):
+        source = wgsl.module_source(name, dot4)
         body = re.sub(r"^(?:// uses dot4|(?:enable|requires|diagnostic\().*)\n", "", source, flags=re.MULTILINE)
         first = re.search(r"^(?:fn|const|override|struct|alias|var|@)", source, re.MULTILINE)
         assert first is not None

@@ -14,8 +14,8 @@ import numpy as np
 import webq8
 from PIL import Image, ImageDraw, ImageFont
 from webq8.desktop.chrome import Gpu
-from webq8.errors import Webq8Error
 from webq8.desktop.host import Browser
+from webq8.errors import Webq8Error
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "web" / "models"

@@ -20,8 +20,8 @@ fn terms_of(word: u32) -> vec4<i32> {
   return v;
 }
 
-// Sums of so many terms to int8. Halves of a sum are exact in float32, and one addition rounds them: conversions may round
-// as they like.
+// Means of so many terms, from their sums. A sum is converted in two parts, each exact in float32, which one addition
+// rounds: a device may round a conversion as it likes.
 fn averaged(sum: vec4<i32>, terms: u32, factor: f32) -> u32 {
   let centered = sum - i32(terms) * params.average.x_zero_point;
   let nearest = vec4<f32>(centered >> vec4<u32>(12u)) * 4096.0 + vec4<f32>(centered & vec4<i32>(4095));

@@ -4,7 +4,7 @@ override wide_scales: bool = false;  // float64
 
 struct ByChannel {
   channels: u32,
-  inner: u32,  // neighbouring elements of a channel
+  inner: u32,  // how many neighbouring elements have one channel
   scale_stride: u32,
   zero_point_stride: u32,
 }
@@ -31,7 +31,7 @@ fn narrowed(low: u32, high: u32) -> u32 {
   return (kept + up) | (high & 0x80000000u);
 }
 
-// As bits.
+// The float32 scale of a channel, as bits.
 fn scale_of(channel: u32) -> u32 {
   let at = channel * params.by_channel.scale_stride;
   if (wide_scales) {
@@ -40,7 +40,7 @@ fn scale_of(channel: u32) -> u32 {
   return scales[at];
 }
 
-// int64 by their lower halves.
+// Zero points that are int64 are read by their lower words.
 fn zero_point_of(channel: u32) -> i32 {
   return zero_points[channel * params.by_channel.zero_point_stride];
 }

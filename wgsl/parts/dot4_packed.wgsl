@@ -9,7 +9,7 @@ fn dot16(acc: i32, a: vec4<u32>, b: vec4<u32>) -> i32 {
   return dot4(a.w, b.w) + (dot4(a.z, b.z) + (dot4(a.y, b.y) + (dot4(a.x, b.x) + acc)));
 }
 
-// Of four rows of b.
+// The same for four rows of b.
 fn four16(acc: vec4<i32>, a: vec4<u32>, b0: vec4<u32>, b1: vec4<u32>, b2: vec4<u32>, b3: vec4<u32>) -> vec4<i32> {
   return vec4<i32>(dot16(acc.x, a, b0), dot16(acc.y, a, b1), dot16(acc.z, a, b2), dot16(acc.w, a, b3));
 }

@@ -1,6 +1,6 @@
 // uses widened
-// For browsers without packed dot products, and for CPUs that emulate a GPU: those take such products and shift one lane
-// after another, but multiply floats four lanes at a time. Results are exact.
+// For browsers without packed dot products, and for CPUs that emulate a GPU: those compute such products, and shifts,
+// one lane after another, but multiply floats four lanes at a time. Results are exact.
 
 fn dot4(a: u32, b: u32) -> i32 {
   return i32(dot(widened(a), widened(b)) * NARROWED);

@@ -1,4 +1,4 @@
-// Results that are elements of x, or tell where these stand.
+// What a search for an element of x writes: the element, or where it stands.
 
 override index: bool = false;  // write where it stands, as int32
 override wide: bool = false;   // or as int64

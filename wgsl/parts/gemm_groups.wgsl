@@ -16,7 +16,7 @@ const groups = 128u / group;
 const pieces = 4u * groups; // of 16 bytes of K a step, four for each group
 const x_pieces = pieces * tile_rows; // of a step; each thread brings up to four, of either side
 const w_pieces = pieces * tile_columns;
-const piece_stride = 128u / pieces; // of rows and columns of which a thread brings pieces, of the same 16 bytes of K
+const piece_stride = 128u / pieces; // between the rows (or columns) that a thread brings the same 16 bytes of K of
 
 var<workgroup> tile: array<vec4<u32>, x_pieces + w_pieces>;
 

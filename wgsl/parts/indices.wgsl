@@ -7,7 +7,7 @@
 @group(0) @binding(4) var<storage, read> i4: array<u32>;
 @group(0) @binding(5) var<storage, read> i5: array<u32>;
 
-// How far a loop has come: in data, in i0 and in i1 (the first lane is of no use); in i2, i3, i4 and i5.
+// How far a loop has come in each tensor. near: unused, the data, i0 and i1; far: i2, i3, i4 and i5.
 struct Offsets {
   near: vec4<u32>,
   far: vec4<u32>,

@@ -1,4 +1,4 @@
-// From floats to int8.
+// Rounding floats to int8, and packing four of them into a word.
 
 fn pack(q: vec4<i32>) -> u32 {
   let b = vec4<u32>(q & vec4<i32>(255)) * vec4<u32>(1u, 0x100u, 0x10000u, 0x1000000u);

@@ -1,4 +1,4 @@
-// An int8 tensor in its layout, in words of four channels. Its elements have numbers in row-major order.
+// An int8 tensor in its layout, in words of four channels. Its elements are numbered in row-major order.
 
 struct Layout {
   words: u32,

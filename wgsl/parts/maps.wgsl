@@ -1,4 +1,4 @@
-// Maps, one after another, of pixels in rows and columns; a pixel is an element, or has channels of its own.
+// Maps, one after another, of pixels in rows and columns. A pixel is one element; of channels-last maps it is all channels.
 
 struct Maps {
   y_height: u32,

@@ -1,12 +1,13 @@
-// A walk through up to eight dimensions: each of `params.axes` is a size and three strides; the innermost comes first.
+// A walk through up to eight dimensions: each of `params.axes` is a size and the strides in as many tensors as Offset has
+// places for; the innermost comes first.
 
-// How far `index` has come in each of three tensors, along `rank` axes from `first` on.
-fn walk(index: u32, first: u32, rank: u32) -> vec3<u32> {
-  var at = vec3<u32>();
+// How far `index` has come in each tensor, along `rank` axes from `first` on.
+fn walk(index: u32, first: u32, rank: u32) -> Offset {
+  var at = Offset();
   var rest = index;
   for (var d = first; d < first + rank; d++) {
     let axis = params.axes[d];
-    at += rest % axis.x * axis.yzw;
+    at += rest % axis.x * strides_of(axis);
     rest /= axis.x;
   }
   return at;

@@ -1,6 +1,6 @@
 // uses grid
-// Kernels in workgroups of 128, whose threads work together: each runs with the number of its workgroup, and its own within that. There may be
-// more workgroups than work.
+// Kernels in workgroups of 128, whose threads work together: each runs with the number of its workgroup, and its own within
+// that. There may be more workgroups than work.
 
 @compute @workgroup_size(128)
 fn main(

@@ -1,1 +1,1 @@
-"""What runs a plan or a graph: the browser's WebGPU, and numpy."""
+"""Backends, which run plans (the browser's WebGPU, the desktop's) or graphs (the numpy reference)."""

@@ -1,7 +1,7 @@
-"""What the runtime asks of a backend: a device, and programs that are ready to run on it.
+"""The protocol between the runtime and a backend: a device, and programs that are ready to run on it.
 
-This layer knows no graph, no op and no kernel: what runs is a plan that is complete (`ir.ProgramPlan`). It allocates
-no tensors, since a plan says where each lies; it schedules nothing, since a plan's steps run in their order; and it
+This layer knows no graph, no op and no kernel: it runs plans that are complete (`ir.plan.ProgramPlan`). It allocates no
+tensors, since a plan says where each lies; it schedules nothing, since a plan's steps run in their order; and it
 chooses nothing by what a device is, since the planner has done that by the device's `target`. Fetching files, reading
 values of JavaScript, and other doors of a page are no part of it: they are `backends.browser.page`.
 
@@ -42,8 +42,8 @@ class Device(Protocol):
 
 @dataclass(frozen=True)
 class Output:
-    """A result of a run: its `data` where it was to be read, and on a GPU what stays there where it was to be kept (a
-    `gpu_program.GpuTensor`)."""
+    """A result of a run: its `data`, if the run was to read it, and the `gpu_program.GpuTensor` that stays on the GPU,
+    if the run was to keep it."""
 
     data: memoryview | None
     resident: Any = None
@@ -57,7 +57,7 @@ class Loaded(Protocol):
 
     @property
     def device(self) -> Device | None:
-        """What computes, where that is a GPU."""
+        """The GPU that computes; None on the CPU."""
 
     def start(self, method: str, sources: Sequence[Any], *, read: bool = True, keep: bool = False) -> Run:
         """Takes the inputs, bytes or what stays on this device, and begins a run whose results are to be read, to be
@@ -80,10 +80,10 @@ class Backend(Protocol):
         """Begins to request the device where that takes its time, while something else goes on."""
 
     async def pace(self, steps: Steps[T]) -> T:
-        """The result of a stage of loading, with pauses where others need them."""
+        """Runs a stage of loading, with pauses where the page needs them, and returns its result."""
 
     def block(self, begin: Callable[[], Awaitable[T]]) -> T:
-        """The result of what `begin` returns, without `await`. Raises CannotBlock where that cannot be."""
+        """Waits for the awaitable that `begin` returns, without `await`. Raises CannotBlock where it cannot."""
 
     def live(self) -> Mapping[str, int]:
         """GPU buffers that are held, their bytes, and submits so far."""

@@ -29,7 +29,7 @@ class Replay(Protocol):
     """A method that is encoded again for each run. A source is bytes, or a buffer of the device to copy from."""
 
     def run(self, destination: bytearray | None, kept: Sequence[Any] | None, *sources: Any) -> Awaitable[Any]:
-        """Takes the sources and begins a run. When what is returned was awaited, the outputs lie in `destination`, one
+        """Takes the sources and begins a run. When the returned awaitable ends, the outputs lie in `destination`, one
         after another, and in the buffers `kept`, one each."""
 
     def profile(self, destination: bytearray, *sources: Any) -> Awaitable[Any]:
@@ -50,13 +50,13 @@ class Gpu(Device, Protocol):
     async def load(self, program: ProgramPlan, on_shader: OnShader) -> "GpuProgram": ...
 
     async def guard(self, pending: Awaitable[Any]) -> Any:
-        """Awaits what the GPU does; its errors become ours."""
+        """Awaits work of the GPU; its errors become those of webq8."""
 
     def pipeline(self, variant: Variant) -> Any:
-        """Begins to compile a variant, where that was not done before; for `compiled`."""
+        """Begins to compile a variant, unless it is compiled already; `compiled` takes what this returns."""
 
     async def compiled(self, begun: Sequence[Any], on_shader: OnShader) -> Sequence[Any]:
-        """The pipelines that were begun, when all are there."""
+        """Waits until all pipelines that were begun are there, and returns them."""
 
     def create_buffers(
         self, sizes: Sequence[int], usage: Usage, labels: Sequence[str]
@@ -122,7 +122,7 @@ class _Run(NamedTuple):
 
 
 def _taken(source: Any) -> Any:
-    """What a replay takes of a source: a buffer of the device, or bytes in whole words, as it can be written."""
+    """A source as a replay takes it: a buffer of the device, or bytes in whole words, as WebGPU writes them."""
     if isinstance(source, GpuTensor):
         return source.buffer
     return source if len(source) % 4 == 0 else bytes(source).ljust(round_up(len(source), 4), b"\0")

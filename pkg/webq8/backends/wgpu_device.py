@@ -67,7 +67,7 @@ class WgpuBackend:
         return self._device
 
     async def request_ahead(self) -> None:
-        """Nothing: the device is there at once."""
+        """Does nothing: the device is there at once."""
 
     async def pace(self, steps: Steps[T]) -> T:
         return finish(steps)
@@ -98,7 +98,7 @@ class WgpuDevice:
         self.target = target_of(adapter, limits, self.features, self._language())
 
     def _language(self) -> tuple[str, ...]:
-        """Extensions of WGSL. wgpu does not tell them; a module tells."""
+        """The extensions of WGSL that the compiler knows. wgpu does not list them, so a module is tried."""
         try:
             with self.failing():
                 self.raw.create_shader_module(code="fn dot(x: u32) -> i32 { return dot4I8Packed(x, x); }")
@@ -108,7 +108,7 @@ class WgpuDevice:
 
     @contextmanager
     def failing(self, what: str = "", error: type[DeviceError] = DeviceError) -> Iterator[None]:
-        """Has what calls of wgpu raise become `error`, its text begun with `what`; or DeviceLost."""
+        """A context in which exceptions of wgpu become `error`, with a text that begins with `what`; or DeviceLost."""
         self.check_lost()
         try:
             yield
@@ -139,7 +139,7 @@ class WgpuDevice:
 
     def pipeline(self, variant: Variant) -> "Future[Any]":
         name, constants, writable = variant
-        source = wgsl.module_source(name, self.target.packed_dot, writable)
+        source = wgsl.module_source(name, self.target.dot4, writable)
 
         def begin() -> Future[Any]:
             with self.failing():

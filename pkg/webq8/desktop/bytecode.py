@@ -1,4 +1,4 @@
-"""Wheels of a site with bytecode in place of source, which pages would compile anew on every visit."""
+"""Puts bytecode into the wheels of a site, since pages would compile source anew on every visit."""
 
 import io
 import zipfile

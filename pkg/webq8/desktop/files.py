@@ -12,7 +12,7 @@ __all__ = ["check_replaceable", "replacing"]
 
 
 def check_replaceable(path: Path) -> None:
-    """Raises InputError where a file cannot be written, or something lies that is no regular file, as a device."""
+    """Raises InputError where a file cannot be written, or where something else than a file lies, such as a device."""
     target = path.resolve()
     if target.exists() and not target.is_file():
         raise InputError(f"cannot write a file {path}: what lies there is no regular file, and is not replaced")

@@ -255,7 +255,7 @@ class PythonPage:
         return HostError(self._failure)
 
     def _end(self, why: str) -> None:
-        """Ends the call that waits, or the next one."""
+        """Ends the waiting call, or the next one, with an error."""
         self._desk.answers.put(HostError(why))
 
     async def _on_close(self, _: "Page") -> None:
@@ -308,7 +308,7 @@ class PageProgram:
 
 
 def _specs(fields: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
-    """Of tensors and values, which travel as the fields that they have."""
+    """Specs of tensors and values, from the fields in which they travel."""
     return tuple(ValueSpec(**f) if "value" in f else TensorSpec(tuple(f["shape"]), f["dtype"]) for f in fields)
 
 
@@ -367,7 +367,7 @@ async def _adapter() -> tuple[str, bool]:
 
 @contextmanager
 def _playwright_errors(what: str) -> Iterator[None]:
-    """Playwright's errors as ours, with the first line of what they say."""
+    """A context that turns errors of Playwright into HostError, with the first line of their text."""
     from playwright.async_api import Error
 
     try:
@@ -377,7 +377,7 @@ def _playwright_errors(what: str) -> Iterator[None]:
 
 
 def _source_of(function: Callable[..., Any]) -> tuple[str, str]:
-    """The function's own text without decorators, and its name."""
+    """The source of a function without decorators, and its name."""
     function = inspect.unwrap(function)
     if not inspect.isfunction(function) or function.__name__ == "<lambda>" or function.__code__.co_freevars:
         raise TypeError(
@@ -390,7 +390,7 @@ def _source_of(function: Callable[..., Any]) -> tuple[str, str]:
 
 
 def _place_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The function's file, and the line there that `_source_of` begins with."""
+    """The file of a function, and the line there at which `_source_of` begins."""
     function = inspect.unwrap(function)
     lines, first = inspect.getsourcelines(function)
     skipped = len(lines) - len(_source_of(function)[0].splitlines())

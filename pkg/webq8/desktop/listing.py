@@ -7,7 +7,7 @@ __all__ = ["markdown", "rows"]
 
 
 def rows() -> list[tuple[str, str, str, str]]:
-    """(names, tensors, result, other arguments) of every operator; overloads whose columns are the same share a row."""
+    """Rows (names, tensors, result, other arguments) of all operators; overloads with the same columns share a row."""
     names: dict[tuple[str, str, str, int], list[str]] = {}
     for overload in all_overloads().values():
         names.setdefault((*_columns(overload), id(overload.lower)), []).append(overload.name)
@@ -31,7 +31,7 @@ def _tensor(arg: Arg) -> str:
 
 
 def markdown() -> str:
-    """The whole page."""
+    """The text of pkg/OPS.md."""
     lines = [
         "# Ops",
         "",

@@ -142,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         if len(size) > 18 or int(size) > MAX_BYTES:
             return self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have {MAX_BYTES:,} bytes")
         self.size = int(size)
-        if self.size and self.command not in ("POST", "PUT"):  # what nobody reads is no next request
+        if self.size and self.command not in ("POST", "PUT"):  # an unread body must not be taken for the next request
             self.close_connection = self.unread = True
         return True
 
@@ -215,17 +215,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _refuse(self, status: int, why: str) -> bool:
-        """Answers, and ends the connection, since a body may follow that is not read; False, for `parse_request`."""
+        """Answers, and ends the connection, since an unread body may follow. Returns False, for `parse_request`."""
         self.close_connection = self.unread = True
         self._reply(status, f"{why}\n".encode(errors="replace"), ".txt", reason=why)
         return False
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the library refuses: lines and heads that are too long, and methods that it does not know."""
+        """Answers requests that http.server refuses: too long lines and heads, and unknown methods."""
         self._refuse(code, message or HTTPStatus(code).phrase)
 
     def finish(self) -> None:
-        """Takes a little of what was not read: a connection that is closed on it takes the answer away, too."""
+        """Reads a little of an unread body, since closing the connection before would discard the answer, too."""
         super().finish()
         if self.unread:
             with suppress(OSError):
@@ -240,5 +240,5 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _one_line(text: str) -> str:
-    """As the reason of a status line, which a page has as `statusText`: printed ASCII, and not much of it."""
+    """A text as the reason of a status line, which pages see as `statusText`: printable ASCII, cut where it is long."""
     return "".join(letter if " " <= letter <= "~" else ascii(letter)[1:-1] for letter in text)[:500]

@@ -121,7 +121,7 @@ class Site:
         self.close()
 
     def read(self, path: str) -> tuple[bytes, str]:
-        """The bytes and the suffix of what lies under a path; FileNotFoundError says where was looked."""
+        """The bytes and the suffix of the file at a path; FileNotFoundError says where it was looked for."""
         content = self._files.get(path)
         if content is None:
             content = self._find(path)
@@ -149,7 +149,7 @@ class Site:
 
     @contextmanager
     def open_desk(self) -> Iterator[Desk]:
-        """A new desk for one page, for as long as the page is used."""
+        """A context with a new desk for one page."""
         desk = Desk(f"{self.prefix}desks/{secrets.token_urlsafe(16)}")
         self._server.desks[desk.path] = desk
         try:
@@ -189,7 +189,7 @@ def _record_hash(data: bytes) -> str:
 
 
 def _files_below(folder: Path) -> dict[str, Path]:
-    """Its files by relative name, in a fixed order, without hidden ones and what tools leave behind."""
+    """The files below a folder by relative name, in a fixed order, without hidden files and those that tools leave."""
     files = {file.relative_to(folder).as_posix(): file for file in sorted(folder.rglob("*")) if file.is_file()}
     ignored = {"__pycache__", "node_modules"}
     return {

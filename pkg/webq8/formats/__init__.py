@@ -1,4 +1,4 @@
-"""Readers of model files: from bytes to the file's own structures, and from those to graphs of ops."""
+"""Readers of model files: they parse a file into its own structures, and lower these to graphs of ops."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What a reader gives, whatever the format: methods that can be lowered."""
+"""What every reader returns, whatever the format: methods that can be lowered."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
@@ -16,20 +16,20 @@ class FileMethod(Protocol):
     """A method as its file has it."""
 
     def inputs(self) -> tuple[Tensor, ...]:
-        """Types of what the method is called with."""
+        """The types of the inputs."""
 
     def outputs(self) -> tuple[Tensor | Fixed, ...]:
-        """Types of what it returns, or values that the file has."""
+        """The types of the outputs; for one that is no tensor, the value that the file has."""
 
     def operators(self) -> Mapping[str, int]:
-        """How often it calls each operator, by the format's names."""
+        """How many calls of each operator it has, by the format's names."""
 
     def lower(self, budget: Budget) -> Steps[tuple[Graph, list[Problem]]]:
-        """Its graph, and everything that keeps it from running; of one with problems the graph is not to be used."""
+        """The graph, and all problems that keep it from running; a graph with problems is not to be used."""
 
 
 class File(NamedTuple):
-    """`size` in bytes."""
+    """A file that was read: its methods by name, and its size in bytes."""
 
     methods: Mapping[str, FileMethod]
     size: int

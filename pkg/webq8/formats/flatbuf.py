@@ -9,9 +9,9 @@ from webq8.errors import FormatError
 
 __all__ = ["Table", "root"]
 
-_TABLE = 16  # bytes that a table counts as, whatever it holds
+_TABLE = 16  # bytes that the budget counts for a table, whatever it holds
 
-# struct codes of vector elements -> size; the codes are struct's
+# code of a vector's elements, as the module struct has it -> size
 _SIZES = {"B": 1, "b": 1, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "d": 8}
 _PACKERS = {
     "B": packer.uint8,
@@ -28,7 +28,7 @@ _PACKERS = {
 class Table:
     """A table of a flatbuffer. `slot` is the field's position in the schema, counted from 0 (a union takes two).
 
-    What is read is spent from a budget: tables, vectors and strings can be shared, so that few bytes hold many.
+    Reading spends from a budget, since tables, vectors and strings can be shared, so that few bytes hold many.
     """
 
     __slots__ = ("_budget", "_buf", "_pos", "_size", "_vtable", "_what")
@@ -121,7 +121,7 @@ class Table:
 
 
 def root(data: memoryview, identifier: bytes, what: str, budget: Budget) -> Table:
-    """The root table, after its identifier (bytes 4 to 8) has been compared."""
+    """The root table of a flatbuffer; checks its identifier (bytes 4 to 8)."""
     if len(data) < 8:
         raise FormatError(f"{what}: {len(data)} bytes are too few")
     if bytes(data[4:8]) != identifier:

@@ -1,4 +1,4 @@
-"""What is no file of ours: other kinds of files, files for other backends, and how to get one that works."""
+"""Recognizes other kinds of files and files for other backends, and says how to get one that works."""
 
 import re
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def _begins(*starts: bytes) -> Callable[[bytes], bool]:
 
 
 def _at_four(identifier: bytes) -> Callable[[bytes], bool]:
-    """Flatbuffers name themselves in bytes 4 to 8."""
+    """Matches the identifier of a flatbuffer, in bytes 4 to 8."""
     return lambda head: head[4:8] == identifier
 
 
@@ -71,7 +71,7 @@ _KINDS: tuple[tuple[Callable[[bytes], bool], str, str], ...] = (
 
 
 def what_it_is(data: memoryview) -> str:
-    """What bytes without a .pte file's identifier are, as a sentence, and how to get a file that works."""
+    """A sentence that says what bytes without a .pte file's identifier are, and how to get a file that works."""
     head = bytes(data[:512])
     if not head:
         return "there is nothing in it: it holds no byte. Download or export it again"
@@ -88,6 +88,6 @@ def what_it_is(data: memoryview) -> str:
 
 
 def other_backend(name: str) -> Problem:
-    """A delegate that another backend would run."""
+    """The problem of a delegate that is for another backend."""
     reason = f"its delegates are for the backend {shown(name)}, which runs in no web page; export it for Vulkan instead"
     return Problem("", "", f"{reason}:\n{EXPORT}")

@@ -1,4 +1,4 @@
-"""Graphs in the making: what lowers a file, or a call, adds tensors and ops here."""
+"""A graph in the making, to which whoever lowers a file or a call adds tensors and ops."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,8 +14,8 @@ __all__ = ["Builder"]
 
 
 class Builder:
-    """Tensors and nodes so far. `where` is the place in the file that is being lowered; `declared` are the types that
-    the file gives to the results of the call that is being lowered, none where it leaves them open."""
+    """The tensors and nodes so far. `where` is the place in the file that is being lowered; `declared` are the types
+    that the file gives to the results of the call that is being lowered, none where it leaves them open."""
 
     def __init__(self, budget: Budget) -> None:
         self.tensors: list[Tensor] = []
@@ -27,12 +27,12 @@ class Builder:
         self._constants: dict[tuple[Ref, Quantization | None], Ref] = {}
 
     def add(self, tensor: Tensor) -> Ref:
-        """A tensor that is given, or a constant."""
+        """Adds an input or a constant."""
         self.tensors.append(tensor)
         return Ref(len(self.tensors) - 1)
 
     def constant(self, data: bytes | memoryview, shape: Shape, dtype: str) -> Ref:
-        """A constant that was computed of the file's."""
+        """Adds a constant that was computed from others."""
         self.budget.keep(len(data))
         return self.add(Tensor(shape, dtype, memoryview(data)))
 

@@ -1,15 +1,15 @@
-"""A graph of ops over tensors, and what a program is made of.
+"""A graph of ops over tensors: what a method of a program computes.
 
-What has no field to hide or to make is a NamedTuple: those cost pages less to define and make than dataclasses.
+Classes are NamedTuples where no field is left out of repr or has a default factory: a page defines these, and makes
+their objects, faster than those of dataclasses.
 """
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from webq8.ir.ops.core import Op
 from webq8.ir.types import Ref, Tensor
 
-__all__ = ["Fixed", "Graph", "Node", "Program", "State"]
+__all__ = ["Fixed", "Graph", "Node", "State"]
 
 
 class Node(NamedTuple):
@@ -21,7 +21,7 @@ class Node(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """A result that is no tensor: the file has it, and each run returns it."""
+    """A result that is no tensor but a value in the file, which each run returns."""
 
     value: Any
 
@@ -48,9 +48,3 @@ class Graph(NamedTuple):
     def results(self) -> tuple[Ref, ...]:
         """The outputs that are tensors."""
         return tuple(o for o in self.outputs if not isinstance(o, Fixed))
-
-
-class Program(NamedTuple):
-    """The graphs of a program's methods, by name."""
-
-    methods: Mapping[str, Graph]

@@ -4,29 +4,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Alias", "Const", "Dispatch", "Param", "Plan", "ProgramPlan", "Slot", "Step"]
+__all__ = ["Alias", "Const", "Dispatch", "Param", "Params", "Plan", "ProgramPlan", "Slot", "Step"]
 
 
 @dataclass(frozen=True)
 class Const:
-    """Bytes that a kernel reads as they are, laid out by the handler that made them."""
+    """Bytes that a kernel reads as they are, laid out by the function in kernels/ that made them."""
 
     data: bytes = field(repr=False)
 
 
+# a number, the numbers of vectors, or a struct within the struct Params of a kernel
 Param = int | float | tuple[int, ...] | tuple[float, ...] | Mapping[str, "Param"]
+Params = Mapping[str, Param]
 
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One kernel launch. `bind` maps the kernel's WGSL variables to value ids or constants, `params` fills its struct
-    Params by name, `constants` its overrides, as numbers or by the names of
-    WGSL constants; `threads` is a flat count of invocations, folded into a grid later.
-    `operations` counts what products take, two for a multiply-add; 0 for kernels that mostly move data."""
+    """One launch of a kernel.
+
+    Attributes:
+        bind: tensors, by their ids, or constants for the kernel's bindings.
+        params: fills its struct Params.
+        threads: how many it takes; the planner folds them into a grid.
+        constants: values of its overrides, as numbers or by the names of WGSL constants.
+        node: where in the file the op is that it belongs to.
+        operations: of products, two for a multiply-add; 0 for kernels that mostly move data.
+    """
 
     kernel: str
     bind: Mapping[str, "int | Const"]
-    params: Mapping[str, Param]
+    params: Params
     threads: int
     constants: Mapping[str, int | float | bool | str] = field(default_factory=dict)
     node: str = ""
@@ -34,14 +42,15 @@ class Dispatch:
 
 
 class Alias(NamedTuple):
-    """What a handler yields where its output's bytes are its input's: no kernel, the same memory."""
+    """Takes the place of a dispatch where the bytes of a result are those of an operand: both have the same memory."""
 
     source: int
     target: int
 
 
 class Slot(NamedTuple):
-    """A piece of a buffer that a step binds: `buffer` indexes `Plan.buffers`, or from −1 down the constants."""
+    """A piece of a buffer that a step binds: `buffer` is an index of `Plan.buffers`, or −1, −2, … for the buffers
+    of constants."""
 
     buffer: int
     offset: int
@@ -49,7 +58,7 @@ class Slot(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A dispatch with everything resolved but GPU objects; `slots` in the order of the kernel's bindings.
+    """A dispatch as a device takes it; `slots` are in the order of the kernel's bindings.
 
     `writable` names bindings that the kernel only reads but that lie in a buffer it writes elsewhere: WebGPU binds a
     buffer either to read or to write in one dispatch, so those are bound to write as well. `operations` is as in
@@ -69,7 +78,7 @@ class Step(NamedTuple):
 class Plan(NamedTuple):
     """All that a device needs to run a method: sizes of activation buffers, the steps, and where tensors go in and out
     (row-major, whole words). `ends` are the numbers of steps after which a submit ends; the last is that of all.
-    `largest` tells of each buffer, for messages, what its largest tensor is and which node needs it."""
+    `largest` says of each buffer, for messages, what its largest tensor is and which node needs it."""
 
     buffers: tuple[int, ...]
     largest: tuple[str, ...]

@@ -48,8 +48,8 @@ class PerTensor:
 
 @dataclass(frozen=True)
 class PerChannel:
-    """As PerTensor, with numbers for each index along `axis`: float32 scales, and int32 zero points (zeros, where there
-    are none), little-endian."""
+    """As PerTensor, with a scale (float32) and a zero point (int32; empty for zeros) for each index along `axis`,
+    little-endian."""
 
     scales: bytes = field(repr=False)
     axis: int
@@ -58,7 +58,7 @@ class PerChannel:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """As PerTensor, or with an `axis` as PerChannel, with numbers that the run computes."""
+    """As PerTensor, or with an `axis` as PerChannel, by tensors of scales and zero points that the run computes."""
 
     scale: Ref
     zero_point: Ref

@@ -3,9 +3,9 @@
 from importlib import import_module
 
 from webq8.ir.ops.core import Op
-from webq8.kernels.registry import KERNELS, Call, Kernel, Operand
+from webq8.kernels.registry import KERNELS, Call, Kernel, LayoutChoice, Operand
 
-__all__ = ["Call", "Operand", "kernel_of"]
+__all__ = ["Call", "LayoutChoice", "Operand", "kernel_of"]
 
 _SPLIT = {"conv": ("conv", "conv_float")}  # families of ops whose kernels are more than one module
 

@@ -32,7 +32,7 @@ class Means(NamedTuple):
     bounds: tuple[int, int]
 
     def factor(self, count: int) -> float:
-        """What a sum of so many terms is multiplied by."""
+        """What a sum of `count` terms is multiplied by."""
         return f32(mean_unit(self.x.tensor, self.table) / ((count or 1) * self.y.scale))
 
     def bind(self) -> dict[str, int | Const]:
@@ -93,7 +93,7 @@ class Span(NamedTuple):
 
 
 def pool_spans(window: Window, axis: int, size: int, out: int, count_include_pad: bool) -> list[Span]:
-    """Those of `out` windows along an axis of `size` elements."""
+    """The spans of `out` windows of a pool along an axis of `size` elements."""
     kernel, stride, before = window.kernel[axis], window.stride[axis], window.padding[axis]
     spans = []
     for i in range(out):
@@ -106,7 +106,7 @@ def pool_spans(window: Window, axis: int, size: int, out: int, count_include_pad
 
 
 def adaptive_spans(size: int, out: int) -> list[Span]:
-    """Those of `out` windows that divide an axis of `size` elements."""
+    """The spans of `out` windows that divide an axis of `size` elements."""
     bounds = [(i * size // out, cdiv((i + 1) * size, out)) for i in range(out)]
     return [Span(first, end, end - first) for first, end in bounds]
 

@@ -1,4 +1,4 @@
-"""Elements at places that index tensors say, read or written: wgsl/index_read.wgsl and index_write.wgsl."""
+"""Elements that index tensors name, read or written (wgsl/index_read.wgsl and index_write.wgsl)."""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ __all__: list[str] = []
 
 
 class _Index(NamedTuple):
-    """One index for each axis that is indexed: which, of what size, and where in memory it lies; or a mask."""
+    """An index tensor or a mask: the axis that it indexes, the size of that, and its own shape and memory."""
 
     axis: int
     size: int
@@ -40,26 +40,27 @@ def _along(index: Operand, axis: int, size: int, from_end: bool = False) -> _Ind
 
 
 def _bound(indices: Sequence[_Index]) -> dict[str, int | Const]:
-    """Index tensors by binding; those that are not there are one word."""
+    """Index tensors by the names of their bindings, of which spare ones get a word."""
     sources = [index.source for index in indices] + [Const(bytes(4))] * (MAX_INDICES - len(indices))
     return {f"i{n}": source for n, source in enumerate(sources)}
 
 
 def _axes(sizes: Sequence[int], *strides: Sequence[int]) -> list[Axis]:
-    """Axes of a loop through data and up to six index tensors."""
+    """Axes of a loop through data and up to six index tensors, of which spare ones stay where they are."""
     return axes_of(sizes, *strides, *[[0] * len(sizes)] * (1 + MAX_INDICES - len(strides)))
 
 
 def _indexed_params(indices: Sequence[_Index], jumps: Sequence[int]) -> tuple[int, ...]:
-    """Of each index: the size of its axis, what a step along that jumps, its words, whether it counts from the end."""
+    """The `indexed` of Params: of each index the size of its axis, the stride of that in the data (its jump), how many
+    words it has, and whether it may count from the end."""
     indexed = zip(indices, jumps, strict=True)
     return tuple(n for i, jump in indexed for n in (i.size, jump, i.words, int(i.from_end)))
 
 
 def _read(x: Operand, y: Operand, axes: Sequence[Axis], indices: Sequence[_Index]) -> Dispatch:
-    """y through `axes`, from x where the `indices` say."""
-    steps = contiguous(x.shape) or [1]
-    jumps = [steps[index.axis] for index in indices]
+    """y in row-major order: the elements of x that `indices` name, which are read along `axes`."""
+    strides = contiguous(x.shape) or [1]
+    jumps = [strides[index.axis] for index in indices]
     loop, jumps, as_bytes = scaled(merged(axes), jumps, ITEMSIZE[x.dtype], 1 + MAX_INDICES)
     count = numel(tuple(a.size for a in loop))
     params: dict[str, Param] = {
@@ -85,8 +86,9 @@ def _write(
     indices: Sequence[_Index],
     operation: str,
 ) -> Dispatch:
-    """`values` into y where the `indices` say. `axes` go through y, `writes` through what an element may be written."""
-    steps, item = contiguous(y.shape) or [1], ITEMSIZE[y.dtype]
+    """`values` go to the elements of y that `indices` name. `axes` are a loop over y, `writes` one over all that may be
+    written to an element."""
+    strides, item = contiguous(y.shape) or [1], ITEMSIZE[y.dtype]
     own, each = merged(axes), merged(writes)
     count = numel(y.shape)
     params: dict[str, Param] = {
@@ -95,7 +97,7 @@ def _write(
         "writes": numel(tuple(a.size for a in writes)),
         "write_rank": len(each),
         "tensors": len(indices),
-        "indexed": _indexed_params(indices, [steps[index.axis] for index in indices]),
+        "indexed": _indexed_params(indices, [strides[index.axis] for index in indices]),
         "ends": tuple(a.high for a in own),
         "axes": axes_params([*own, *each]),
     }
@@ -105,7 +107,7 @@ def _write(
 
 
 def _operation(dtype: str, accumulate: bool) -> str:
-    """What happens to an element that is written to, as wgsl/index_write.wgsl calls it."""
+    """What a write does to an element, as wgsl/index_write.wgsl calls it."""
     kinds = {"float32": "ADD_FLOATS", "bool": "ADD_TRUTHS"}
     return kinds.get(dtype, "ADD_INTEGERS") if accumulate else "REPLACE"
 
@@ -116,7 +118,7 @@ def _operation(dtype: str, accumulate: bool) -> str:
 @kernel(Index, layout="plain")
 def index(op: Index, call: Call) -> Iterator[Dispatch]:
     x = call[op.x]
-    steps = contiguous(x.shape)
+    strides = contiguous(x.shape)
     indices = [_along(call[ref], at, x.shape[at], op.from_end) for ref, at in zip(op.indices, op.axes, strict=True)]
     shape, dims = indexed_shape(x.shape, [i.shape for i in indices], op.axes)
     common = tuple(size for size, at in zip(shape, dims, strict=True) if at is None)
@@ -124,14 +126,14 @@ def index(op: Index, call: Call) -> Iterator[Dispatch]:
     for i in indices:
         along = iter(broadcast_strides(i.shape, common))
         through.append([next(along) if at is None else 0 for at in dims])
-    yield _read(x, call.out, _axes(shape, [0 if at is None else steps[at] for at in dims], *through), indices)
+    yield _read(x, call.out, _axes(shape, [0 if at is None else strides[at] for at in dims], *through), indices)
 
 
 @kernel(Gather, layout="plain")
 def gather(op: Gather, call: Call) -> Iterator[Dispatch]:
     x, index = call[op.x], call[op.index]
-    steps = contiguous(x.shape) or [1]
-    own = [0 if at == op.axis else steps[at] for at in range(len(index.shape))]
+    strides = contiguous(x.shape) or [1]
+    own = [0 if at == op.axis else strides[at] for at in range(len(index.shape))]
     axes = _axes(index.shape, own, contiguous(index.shape))
     yield _read(x, call.out, axes, [_along(index, op.axis, (x.shape or (1,))[op.axis])])
 
@@ -163,8 +165,8 @@ def index_put(op: IndexPut, call: Call) -> Iterator[Dispatch]:
 
 def _masked_write(y: Operand, values: Operand, mask: Operand, axis: int, operation: str) -> Dispatch:
     rank, end = len(mask.shape), axis + len(mask.shape)
-    steps = broadcast_strides(values.shape, with_one(y.shape, mask.shape, axis))
-    own = [*steps[:axis], *[0] * rank, *steps[axis + 1 :]]
+    strides = broadcast_strides(values.shape, with_one(y.shape, mask.shape, axis))
+    own = [*strides[:axis], *[0] * rank, *strides[axis + 1 :]]
     through = [0] * axis + contiguous(mask.shape) + [0] * (len(y.shape) - end)
     place = _Index(axis, 0, mask.shape, mask.id, 0)
     return _write(y, values, _axes(y.shape, own, through), [], [place], operation)
@@ -177,15 +179,15 @@ def scatter(op: Scatter, call: Call) -> Iterator[Dispatch]:
     if not numel(index.shape):
         return
     shape, ends, along = x.shape or (1,), index.shape or (1,), contiguous(index.shape) or [1]
-    steps = contiguous(source.shape) or [0] * len(shape)
+    strides = contiguous(source.shape) or [0] * len(shape)
     fixed = [at != op.axis for at in range(len(shape))]
     loop = _axes(
         shape,
-        [step * here for step, here in zip(steps, fixed, strict=True)],
+        [step * here for step, here in zip(strides, fixed, strict=True)],
         [step * here for step, here in zip(along, fixed, strict=True)],
     )
     axes = [item._replace(high=end if here else item.size) for item, end, here in zip(loop, ends, fixed, strict=True)]
-    writes = _axes((ends[op.axis],), (steps[op.axis],), (along[op.axis],))
+    writes = _axes((ends[op.axis],), (strides[op.axis],), (along[op.axis],))
     place = _along(index, op.axis, shape[op.axis])
     yield _write(y, source, axes, writes, [place], _operation(x.dtype, op.accumulate))
 

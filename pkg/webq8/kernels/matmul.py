@@ -39,10 +39,10 @@ def matmul(op: MatMul, call: Call) -> Iterator[Dispatch]:
     constants: dict[str, int | bool] = {"transposed": op.transposed}
     name = select.matmul(m)
     if name == "matvec":
-        outputs = batches * m * n
-        constants["lanes"] = lanes_for(k, outputs, op.transposed)
-        params: dict[str, Param] = {"outputs": outputs}
-        threads = shared_threads(outputs, constants["lanes"])
+        results = batches * m * n
+        constants["lanes"] = lanes_for(k, results, op.transposed)
+        params: dict[str, Param] = {"results": results}
+        threads = shared_threads(results, constants["lanes"])
     else:
         params = {"tiles_m": cdiv(m, _TILE), "tiles_n": cdiv(n, _TILE), "batches": batches}
         threads = batches * cdiv(m, _TILE) * cdiv(n, _TILE) * (_TILE // 4) ** 2

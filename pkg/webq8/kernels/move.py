@@ -19,7 +19,7 @@ from webq8.ir.ops.move import (
 )
 from webq8.ir.plan import Alias, Dispatch
 from webq8.ir.types import PerTensor, Tensor
-from webq8.kernels.registry import Call, Operand, kernel
+from webq8.kernels.registry import Call, LayoutChoice, Operand, kernel
 from webq8.kernels.strided import insert, strided_copy
 from webq8.kernels.tables import gathered
 from webq8.kernels.walk import Axis, axes_of, broadcast_strides, contiguous
@@ -104,10 +104,10 @@ def pixel_unshuffle(op: PixelUnshuffle, call: Call) -> Iterator[Dispatch]:
     yield _copied(x, call.out, (numel(tuple(lead)), r, r, h // r, w // r), (h * w, w, 1, r * w, r))
 
 
-def _concat_layout(op: Concat, reads: Sequence[Tensor], _: Sequence[Tensor]) -> LayoutName:
-    """int8 maps whose channels are joined stay channels-last where all but the last have whole words of them."""
+def _concat_layout(op: Concat, reads: Sequence[Tensor], _: Sequence[Tensor]) -> LayoutChoice:
+    """int8 maps whose channels are joined may stay channels-last where all but the last have whole words of them."""
     maps = op.axis == 1 and all(x.dtype == "int8" and len(x.shape) == 4 for x in reads)
-    return "channels" if maps and not any(x.shape[1] % 4 for x in reads[:-1]) else "plain"
+    return ("channels", "plain") if maps and not any(x.shape[1] % 4 for x in reads[:-1]) else "plain"
 
 
 @kernel(Concat, layout=_concat_layout)

@@ -26,8 +26,9 @@ def _affine(call: Call, weight: MaybeRef, bias: MaybeRef) -> tuple[dict[str, int
 
 
 class _Rows(NamedTuple):
-    """What is normalized together: rows of `size` elements. A weight serves `inner` of them, and the rows share the
-    weights in turns of `groups`. A row lies in `runs` pieces, those of all rows in turns."""
+    """The rows of a normalization, each of `size` elements that are normalized together. `inner` neighbours share a
+    weight, and after `groups` rows the weights begin again. A row lies in `runs` pieces, between
+    those of the other rows."""
 
     rows: int
     size: int
@@ -48,7 +49,8 @@ def _normalize(
     bias: MaybeRef,
     results: Sequence[str] = _CENTERED,
 ) -> Iterator[Dispatch]:
-    """x less its mean, over its standard deviation; or x over its root mean square. Then what each was."""
+    """A dispatch for each result: x less its mean, over its standard deviation, or x over its root mean square; the
+    means; and the inverses of these deviations."""
     x = call[op.x]
     bind, strides = _affine(call, op.weight, bias)
     params: dict[str, Param] = {
@@ -98,12 +100,12 @@ def group_norm(op: GroupNorm, call: Call) -> Iterator[Dispatch]:
 def batch_norm(op: BatchNorm, call: Call) -> Iterator[Dispatch]:
     x = call[op.x]
     bind, strides = _affine(call, op.weight, op.bias)
-    outputs, channels, inner = numel(x.shape), x.shape[1], numel(x.shape[2:])
+    results, channels, inner = numel(x.shape), x.shape[1], numel(x.shape[2:])
     yield Dispatch(
         "batch_norm",
         {"x": x.id, **bind, "mean": call[op.mean].id, "variance": call[op.variance].id, "y": call.out.id},
-        {"outputs": outputs, "channels": channels, "inner": inner, "eps": f32(op.eps), **strides},
-        outputs,
+        {"results": results, "channels": channels, "inner": inner, "eps": f32(op.eps), **strides},
+        results,
     )
 
 

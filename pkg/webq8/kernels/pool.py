@@ -35,13 +35,13 @@ def max_pool2d_indices(op: MaxPool2dIndices, call: Call) -> Iterator[Dispatch]:
 
 def _max_pool2d_float(op: MaxPool2d | MaxPool2dIndices, call: Call, index: bool) -> Dispatch:
     x, y = call[op.x], call.out
-    outputs = numel(y.shape)
+    results = numel(y.shape)
     params: dict[str, Param] = {
-        "outputs": outputs,
+        "results": results,
         "maps": maps_params(x.shape, y.shape),
         "window": window_params(*op.window),
     }
-    return Dispatch("max_pool2d", {"x": x.id, "y": y.id}, params, outputs, {"index": index, "wide": y.dtype == "int64"})
+    return Dispatch("max_pool2d", {"x": x.id, "y": y.id}, params, results, {"index": index, "wide": y.dtype == "int64"})
 
 
 @kernel(AvgPool2d, layout="channels")
@@ -51,15 +51,15 @@ def avg_pool2d(op: AvgPool2d, call: Call) -> Iterator[Dispatch]:
         rows, columns = (pool_spans(op.window, n, x.shape[2 + n], y.shape[2 + n], op.count_include_pad) for n in (0, 1))
         yield pool_int8(Means(x, y, op.table, op.bounds), rows, columns, op.divisor)
         return
-    outputs = numel(y.shape)
+    results = numel(y.shape)
     params: dict[str, Param] = {
-        "outputs": outputs,
+        "results": results,
         "divisor": op.divisor or 0,
         "maps": maps_params(x.shape, y.shape),
         "window": window_params(*op.window),
     }
     constants = {"count_include_pad": op.count_include_pad}
-    yield Dispatch("avg_pool2d", {"x": x.id, "y": y.id}, params, outputs, constants)
+    yield Dispatch("avg_pool2d", {"x": x.id, "y": y.id}, params, results, constants)
 
 
 @kernel(AdaptiveAvgPool2d, layout="channels")
@@ -78,6 +78,6 @@ def adaptive_avg_pool2d(op: AdaptiveAvgPool2d, call: Call) -> Iterator[Dispatch]
     if whole:
         yield mean_float(x, y, whole)
         return
-    outputs = numel(y.shape)
-    params: dict[str, Param] = {"outputs": outputs, "maps": maps_params(x.shape, y.shape)}
-    yield Dispatch("adaptive_avg_pool2d", {"x": x.id, "y": y.id}, params, outputs)
+    results = numel(y.shape)
+    params: dict[str, Param] = {"results": results, "maps": maps_params(x.shape, y.shape)}
+    yield Dispatch("adaptive_avg_pool2d", {"x": x.id, "y": y.id}, params, results)

@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 
 def _layout(integers: Tensor) -> LayoutName | None:
-    """Channels have their numbers where they lie in row-major order."""
+    """Row-major order for scales by channel: their kernels find the channel of an element by its number."""
     return None if isinstance(integers.quantization, PerTensor) else "plain"
 
 
@@ -62,7 +62,7 @@ def dequantize(op: Dequantize, call: Call) -> Iterator[Dispatch]:
 
 
 class _Numbers(NamedTuple):
-    """Scales and zero points as kernels by channel bind them: one of each, or one a channel."""
+    """Scales and zero points, one of each or one for each channel, as kernels by channel bind them."""
 
     scales: int | Const
     zero_points: int | Const
@@ -93,7 +93,7 @@ def _numbers(integers: Operand, scale: MaybeRef, zero_point: MaybeRef, call: Cal
 
 
 def _words(numbers: Operand) -> int:
-    """Words between the numbers of neighbouring channels."""
+    """Words from the scale or zero point of a channel to that of the next."""
     return ITEMSIZE[numbers.dtype] // 4
 
 

@@ -40,10 +40,10 @@ def _geometry(x: Shape, axes: tuple[int, ...]) -> tuple[dict[str, Param], int, i
     """Params of all kernels with wgsl/parts/reduction.wgsl; how many threads share a result, and how many threads there
     are in all."""
     kept, reduced = kept_and_reduced(x, contiguous(x), axes)
-    outputs, count = (math.prod(a.size for a in side) for side in (kept, reduced))
-    lanes = lanes_for(count, outputs, not reduced or reduced[0].strides[0] == 1)
-    params: dict[str, Param] = {"outputs": outputs, "count": count, "kept": _axes(kept), "reduced": _axes(reduced)}
-    return params, lanes, shared_threads(outputs, lanes)
+    results, count = (math.prod(a.size for a in side) for side in (kept, reduced))
+    lanes = lanes_for(count, results, not reduced or reduced[0].strides[0] == 1)
+    params: dict[str, Param] = {"results": results, "count": count, "kept": _axes(kept), "reduced": _axes(reduced)}
+    return params, lanes, shared_threads(results, lanes)
 
 
 def _reduce_sum(x: Operand, y: Operand, axes: tuple[int, ...], divisor: float, product: bool = False) -> Dispatch:

@@ -14,7 +14,7 @@ from webq8.ir.types import PerTensor, Quantization, Ref, Tensor
 from webq8.plan.layout import Layout, LayoutName, layout
 from webq8.target import Target
 
-__all__ = ["KERNELS", "Call", "Kernel", "Operand", "kernel"]
+__all__ = ["KERNELS", "Call", "Kernel", "LayoutChoice", "Operand", "kernel"]
 
 AnyOp = TypeVar("AnyOp", bound=Op)
 Dispatches = Iterator[Dispatch | Alias]
@@ -42,12 +42,12 @@ class Operand:
 
     @property
     def scale(self) -> float:
-        """Of a tensor with one scale."""
+        """The scale of a tensor that has one for all elements."""
         return self.per_tensor.scale
 
     @property
     def zero_point(self) -> int:
-        """Of a tensor with one zero point."""
+        """The zero point of a tensor that has one for all elements."""
         return self.per_tensor.zero_point
 
     @property
@@ -85,12 +85,13 @@ class Call:
 
 
 # what decides on the layout of an op's int8 operands and results: the op, and the types of what it reads and makes
-LayoutRule = Callable[[AnyOp, Sequence[Tensor], Sequence[Tensor]], LayoutName | None]
+LayoutChoice = LayoutName | tuple[LayoutName, ...] | None  # one, one of several, or any
+LayoutRule = Callable[[AnyOp, Sequence[Tensor], Sequence[Tensor]], LayoutChoice]
 
 
 class Kernel(NamedTuple):
     dispatches: Callable[..., Dispatches]
-    layout: Callable[..., LayoutName | None]
+    layout: Callable[..., LayoutChoice]
 
 
 KERNELS: dict[type[Op], Kernel] = {}

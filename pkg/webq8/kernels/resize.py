@@ -17,13 +17,13 @@ __all__ = ["linear_taps", "nearest_taps"]
 
 
 def _scale(size: int, out: int, given: float) -> float:
-    """Elements of x an element of y, in float32."""
+    """How many elements of x lie along one of y, in float32."""
     return f32(1.0 / given) if given > 0 else f32(size / out)
 
 
 @lru_cache(64)
 def nearest_taps(size: int, out: int, given: float) -> list[int]:
-    """The row or column that each output reads."""
+    """The row (or column) of x that each row of y reads."""
     scale = _scale(size, out, given)
     if out in (size, 2 * size):
         return [i * size // out for i in range(out)]
@@ -32,7 +32,7 @@ def nearest_taps(size: int, out: int, given: float) -> list[int]:
 
 @lru_cache(64)
 def linear_taps(size: int, out: int, align_corners: bool, given: float) -> list[tuple[int, int, float]]:
-    """The two rows or columns that each output reads, and the share of the second."""
+    """The two rows (or columns) of x that each row of y reads, and the share of the second."""
     if out == size:
         return [(i, i, 0.0) for i in range(out)]
     scale = f32((size - 1) / max(out - 1, 1)) if align_corners else _scale(size, out, given)
@@ -48,12 +48,12 @@ def linear_taps(size: int, out: int, align_corners: bool, given: float) -> list[
 def resize_nearest(op: ResizeNearest, call: Call) -> Iterator[Dispatch]:
     x, y = call[op.x], call.out
     taps = [tap for n in (0, 1) for tap in nearest_taps(x.shape[2 + n], op.size[n], op.scales[n])]
-    outputs = numel(y.shape)
+    results = numel(y.shape)
     yield Dispatch(
         "upsample_nearest2d",
         {"x": x.id, "taps": Const(array("I", taps).tobytes()), "y": y.id},
-        {"outputs": outputs, "maps": maps_params(x.shape, y.shape)},
-        outputs,
+        {"results": results, "maps": maps_params(x.shape, y.shape)},
+        results,
     )
 
 
@@ -61,7 +61,7 @@ def resize_nearest(op: ResizeNearest, call: Call) -> Iterator[Dispatch]:
 def resize_bilinear(op: ResizeBilinear, call: Call) -> Iterator[Dispatch]:
     x, y = call[op.x], call.out
     taps = [tap for n in (0, 1) for tap in linear_taps(x.shape[2 + n], op.size[n], op.align_corners, op.scales[n])]
-    outputs = numel(y.shape)
+    results = numel(y.shape)
     yield Dispatch(
         "upsample_bilinear2d",
         {
@@ -70,6 +70,6 @@ def resize_bilinear(op: ResizeBilinear, call: Call) -> Iterator[Dispatch]:
             "shares": Const(array("f", [share for *_, share in taps]).tobytes()),
             "y": y.id,
         },
-        {"outputs": outputs, "maps": maps_params(x.shape, y.shape)},
-        outputs,
+        {"results": results, "maps": maps_params(x.shape, y.shape)},
+        results,
     )

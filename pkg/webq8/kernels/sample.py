@@ -1,4 +1,4 @@
-"""Maps, read at computed places."""
+"""Maps that are sampled at coordinates which the run computes."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,13 @@ __all__: list[str] = []
 @kernel(GridSample)
 def grid_sample(op: GridSample, call: Call) -> Iterator[Dispatch]:
     x, y = call[op.x], call.out
-    outputs = numel(y.shape)
+    results = numel(y.shape)
     _, channels, height, width = x.shape
     yield Dispatch(
         "grid_sampler",
         {"x": x.id, "grid": call[op.grid].id, "y": y.id},
-        {"outputs": outputs, "channels": channels, "places": numel(y.shape[2:]), "height": height, "width": width},
-        outputs,
+        {"results": results, "channels": channels, "places": numel(y.shape[2:]), "height": height, "width": width},
+        results,
         {
             "interpolation": op.interpolation.upper(),
             "padding": op.padding.upper(),

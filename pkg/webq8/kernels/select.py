@@ -124,7 +124,7 @@ def depthwise(op: Conv2d, kernel: tuple[int, int], words: int, pixel_bytes: int,
     """The kernel of a depthwise convolution with so many words of results."""
     if target.kind.pixels > 1 and kernel[0] * kernel[1] <= EXACT_TERMS and words >= _FEWEST_WORDS:
         return "conv2d_depthwise_floats"
-    if target.kind.packed_dot and kernel == (3, 3) and op.dilation == (1, 1) and op.stride in ((1, 1), (2, 2)):
+    if target.kind.bands and kernel == (3, 3) and op.dilation == (1, 1) and op.stride in ((1, 1), (2, 2)):
         return "conv2d_depthwise_3x3"
     return "conv2d_depthwise_wide" if pixel_bytes % 16 == 0 else "conv2d_depthwise"
 

@@ -1,4 +1,4 @@
-"""Constant weights, packed once at load for the kernels that read them."""
+"""Constant weights, packed when a model is loaded, for the kernels that read them."""
 
 from array import array
 from typing import NamedTuple
@@ -34,7 +34,7 @@ def row_sums(data: memoryview, rows: int, parts: int, length: int) -> "array[int
 
 
 def int32s(values: "array[int]", count: int) -> Const:
-    """int32 values, padded with zeros."""
+    """int32 values, padded with zeros to `count`."""
     return Const((values + array("i", [0] * (count - len(values)))).tobytes())
 
 
@@ -51,34 +51,34 @@ def pack_rows(data: memoryview, rows: int, parts: int, length: int, padded: int,
         parts, length = 1, parts * length
     if parts * length == row:
         return Const(bytes(data).ljust(round_up(rows, 4) * row, b"\0"))
-    steps = (parts * length, length, 1), (row, padded, 1)
-    return Const(scattered(data, (rows, parts, length), *steps, round_up(rows, 4) * row))
+    strides = (parts * length, length, 1), (row, padded, 1)
+    return Const(scattered(data, (rows, parts, length), *strides, round_up(rows, 4) * row))
 
 
 def pack_columns(data: memoryview, rows: int, columns: int, padded: int) -> Const:
     """Weights [row, column] as [column, row], rows padded, columns to a multiple of 4."""
-    steps = (columns, 1, 1), (1, padded, 1)
-    return Const(scattered(data, (rows, columns, 1), *steps, round_up(columns, 4) * padded))
+    strides = (columns, 1, 1), (1, padded, 1)
+    return Const(scattered(data, (rows, columns, 1), *strides, round_up(columns, 4) * padded))
 
 
 def pack_phases(
-    data: memoryview, oc: int, kernel: tuple[int, int], apart: tuple[int, int], ic: int, padded: int
+    data: memoryview, oc: int, kernel: tuple[int, int], stride: tuple[int, int], ic: int, padded: int
 ) -> tuple[Const, Const]:
-    """Weights and sums of a transposed convolution, phase by phase: a phase has every `apart`-th tap on each axis.
+    """Weights and sums of a transposed convolution, phase by phase: a phase has every `stride`-th tap on each axis.
 
     `weight[oc, tap, ic]`; each tap's `ic` bytes are padded to `padded`.
     """
     taps, rows = kernel[0] * kernel[1], round_up(oc, 4)
     packed, sums, by_tap = bytearray(rows * taps * padded), array("i"), row_sums(data, oc, taps, ic)
     at = 0
-    for row in range(apart[0]):
-        for column in range(apart[1]):
+    for row in range(stride[0]):
+        for column in range(stride[1]):
             phase = [
-                h * kernel[1] + w for h in range(row, kernel[0], apart[0]) for w in range(column, kernel[1], apart[1])
+                h * kernel[1] + w for h in range(row, kernel[0], stride[0]) for w in range(column, kernel[1], stride[1])
             ]
-            steps = (taps * ic, 1, 1), (len(phase) * padded, 1, 1)
+            strides = (taps * ic, 1, 1), (len(phase) * padded, 1, 1)
             for n, tap in enumerate(phase):
-                scatter(packed, data, (oc, ic, 1), *steps, start=tap * ic, at=at + n * padded)
+                scatter(packed, data, (oc, ic, 1), *strides, start=tap * ic, at=at + n * padded)
             at += rows * len(phase) * padded
             sums += array("i", map(sum, zip(*(by_tap[tap::taps] for tap in phase), strict=True)))
             sums += array("i", [0] * (rows - oc))
@@ -89,7 +89,7 @@ class PackedWindows(NamedTuple):
     """Weights of a grouped convolution as the words of x that each output channel reads.
 
     A group's channels may begin and end within a word of x, so each output channel reads `window` words from its
-    `first` word on, with weights of zero outside of its group. `shared`: the four channels of every output word read
+    `first` word on, with weights of zero outside of its group. `shared`: the four channels of every word of y read
     the same words.
     """
 
@@ -108,14 +108,14 @@ def pack_windows(data: memoryview, oc: int, groups: int, taps: int, ic: int) -> 
     words = [min(start // 4, cdiv(ic * groups, 4) - window) for start in starts]
     packed, row = bytearray(padded * taps * window * 4), taps * ic
     for group, (start, word) in enumerate(zip(starts, words, strict=True)):
-        # channels that lie in the same byte of words and of vec4 are whole steps apart on both sides
+        # channels that lie in the same byte of words and of vec4 are equal strides stride on both sides
         for channel in range(group * per_group, group * per_group + min(4, per_group)):
             for c in range(min(4, ic)):
                 byte = start - 4 * word + c
                 sizes = cdiv((group + 1) * per_group - channel, 4), taps, cdiv(ic - c, 4)
                 target = channel // 4 * taps * window * 16 + byte // 4 * 16 + channel % 4 * 4 + byte % 4
-                steps = (4 * row, ic, 4), (taps * window * 16, window * 16, 16)
-                scatter(packed, data, sizes, *steps, start=channel * row + c, at=target)
+                strides = (4 * row, ic, 4), (taps * window * 16, window * 16, 16)
+                scatter(packed, data, sizes, *strides, start=channel * row + c, at=target)
     first = array("i", [word for word in words for _ in range(per_group)])
     shared = all(len({*first[w : w + 4]}) == 1 for w in range(0, oc, 4))
     return PackedWindows(Const(bytes(packed)), int32s(first, padded), window, shared)

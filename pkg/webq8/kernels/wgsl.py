@@ -17,11 +17,10 @@ from webq8.errors import LimitError
 from webq8.paths import resource_dir
 
 if TYPE_CHECKING:
-    from webq8.ir.plan import Param
+    from webq8.ir.plan import Params
 
 __all__ = ["Binding", "Field", "Kernel", "kernel", "kernel_names", "module_source", "override_values", "pack_params"]
 
-Values: TypeAlias = "Mapping[str, Param]"
 Fields: TypeAlias = "dict[str, Field | Fields]"
 
 # "\n" in place of "^", which would be looked for at every letter
@@ -47,9 +46,9 @@ class Binding:
 
 
 class Field(NamedTuple):
-    """A number in Params, or so many `vec4`s of them, filled with up to 4 each (the rest is zero)."""
+    """A number in Params, or so many `vec4`s of them, whose spare numbers are zero."""
 
-    code: str  # struct's
+    code: str  # the letter of its type in formats of Python's module struct
     vectors: int  # 0 for a number
 
 
@@ -80,7 +79,7 @@ def kernel_names() -> list[str]:
 
 @cache
 def kernel(name: str) -> Kernel:
-    """Reflects a kernel."""
+    """What a kernel's WGSL declares."""
     bindings, structs, overrides, constants, size = list[Binding](), dict[str, str](), list[str](), dict[str, int](), 0
     for found in _DECLARATION.finditer("\n" + _read(name)):
         match found.lastgroup:
@@ -112,8 +111,8 @@ def _fields(structs: Mapping[str, str], name: str) -> Fields:
 
 
 def _format(fields: Fields) -> str:
-    """struct's format of a struct at an offset that 16 divides, as are its size and the offsets of all but numbers: so
-    uniform buffers are laid out, where each struct within another begins with a field that is @align(16)."""
+    """The format of a WGSL struct in a uniform buffer, for Python's module struct. Structs and vectors within it begin
+    at multiples of 16, which the WGSL asks for with @align(16), and its size is one as well."""
     text, size = "", 0
     for field in fields.values():
         if not isinstance(field, Field):
@@ -127,17 +126,17 @@ def _format(fields: Fields) -> str:
 
 
 @cache
-def module_source(name: str, packed_dot: bool, writable: tuple[str, ...] = ()) -> str:
-    """The whole WGSL module of a kernel; `packed_dot`: the browser has `packed_4x8_integer_dot_product`.
+def module_source(name: str, dot4: str, writable: tuple[str, ...] = ()) -> str:
+    """The whole WGSL module of a kernel; `dot4` is the part with its dot products, as `Target.dot4` names it.
 
-    `writable` bindings are declared read_write although the kernel only reads them (see `ir.Step`).
+    `writable` bindings are declared read_write although the kernel only reads them (see Step in ir/plan.py).
     """
     source = _read(name)
     for variable in writable:
         source = source.replace(f"var<storage, read> {variable}:", f"var<storage, read_write> {variable}:")
     if not source.startswith(_USES_DOT4):
         return source
-    return _read("parts/dot4_packed" if packed_dot else "parts/dot4_plain") + source
+    return _read(f"parts/{dot4}") + source
 
 
 def override_values(k: Kernel, given: Mapping[str, int | float | bool | str]) -> dict[str, int | float | bool]:
@@ -151,8 +150,9 @@ def _constant(k: Kernel, name: str) -> int:
     return k.constants[name.upper()]
 
 
-def pack_params(k: Kernel, values: Values) -> bytes:
-    """Fills a kernel's Params by name: {"count": 3, "window": {"stride_height": 2, …}, "axes": (2, 3, …), …}."""
+def pack_params(k: Kernel, values: "Params") -> bytes:
+    """The bytes of a kernel's Params, by the names that its WGSL declares: {"count": 3, "window": {"pad_width": 1, …},
+    "axes": (2, 3, …), …}."""
     numbers = list[Any]()
     _collect(f"{k.name}.wgsl", k.params, values, numbers)
     try:
@@ -162,8 +162,8 @@ def pack_params(k: Kernel, values: Values) -> bytes:
         raise
 
 
-def _collect(what: str, fields: Fields, values: Values, numbers: list[Any]) -> None:
-    """Adds the values of a struct to `numbers`, in order; `what` names it, in messages."""
+def _collect(what: str, fields: Fields, values: "Params", numbers: list[Any]) -> None:
+    """Adds the values of a struct to `numbers`, in the order of its fields; `what` names the struct, in messages."""
     if values.keys() != fields.keys():
         raise KeyError(f"{what}: params differ from those given: {sorted(values.keys() ^ fields.keys())}")
     for name, field in fields.items():
@@ -179,8 +179,8 @@ def _collect(what: str, fields: Fields, values: Values, numbers: list[Any]) -> N
             numbers += [0] * spare
 
 
-def _check_ranges(fields: Fields, values: Values) -> None:
-    """Says which value its type cannot hold."""
+def _check_ranges(fields: Fields, values: "Params") -> None:
+    """Raises LimitError for the first value that its type cannot hold."""
     for name, field in fields.items():
         value: Any = values[name]
         if not isinstance(field, Field):

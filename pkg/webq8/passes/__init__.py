@@ -1,4 +1,4 @@
-"""Graph to graph, one rewrite a module. `required` says what a graph computes; `optimize` only makes that faster."""
+"""Passes, from graph to graph. `required` fixes what a graph computes; `optimize` only makes that faster."""
 
 from collections.abc import Collection
 
@@ -20,16 +20,16 @@ OPTIMIZATIONS: dict[str, Stage[[Graph], Graph]] = {
 
 @Stage
 def required(graph: Graph) -> Steps[Graph]:
-    """What every device and the reference run of a graph that was lowered, so that they give the same bytes."""
+    """Applies the passes that every device and the reference need to give the same bytes; for a graph just lowered."""
     return drop_dead_nodes((yield from run_on_int8.steps(graph)))
 
 
 @Stage
 def optimize(graph: Graph, names: Collection[str] | None = None) -> Steps[Graph]:
-    """Applies the optimizations of these names; all of them without."""
-    for name, step in OPTIMIZATIONS.items():
+    """Applies the optimizations of these names; all of them where no names are given."""
+    for name, optimization in OPTIMIZATIONS.items():
         if names is None or name in names:
-            graph = drop_dead_nodes((yield from step.steps(graph)))
+            graph = drop_dead_nodes((yield from optimization.steps(graph)))
     return graph
 
 

@@ -1,11 +1,11 @@
-"""Runs on int8 what lies between dequantizing and quantizing.
+"""Replaces float32 ops between a dequantize and a quantize by ops on int8.
 
-    dequantize → function of one element → quantize     a table of 256 entries
-    dequantize → move, or the largest → quantize        the same of int8: quantizing never swaps two values' order
+    dequantize → function of one element → quantize     a lookup table of 256 entries
+    dequantize → move, or maximum → quantize            the same op on int8, since quantizing keeps the order of values
     dequantize → mean → quantize                        a sum of int8, scaled once
 
-Float32 functions and sums differ between devices, and by a quantum where a result is a tie; tables that are computed
-here and sums of integers do not. So this says what a graph computes, for the reference as well.
+Float32 functions and sums differ between devices, by a whole quantum where a result is near a tie. Lookup tables, which
+are computed here, and sums of integers do not. So `run_on_int8` fixes what a graph computes, for the reference as well.
 """
 
 import math
@@ -28,48 +28,48 @@ from webq8.stages import Stage, Steps
 
 __all__ = ["arithmetic_on_int8", "run_on_int8"]
 
-_MOST_FUNCTIONS = 16  # in a row that become one table
-_DEEPEST = 64  # moves that a quantize is led back over
-_MOST_SHARED = 16  # those of them that others read as well, so that they are done twice
+_MOST_FUNCTIONS = 16  # in a row that become one lookup table
+_DEEPEST = 64  # moves between a quantize and the int8 tensors it is computed from
+_MOST_SHARED = 16  # such moves with other readers, which run twice then
 _Average = Mean | AvgPool2d | AdaptiveAvgPool2d
 
 
 class _Function(NamedTuple):
-    """A float32 tensor as a function of each element of `base`, whose values are dequantized int8."""
+    """A float32 tensor that is an elementwise function of `base`, whose values are dequantized int8."""
 
     base: Ref
-    length: int  # functions from there to here
+    length: int  # how many ops lie between base and the tensor
 
 
 @Stage
 def run_on_int8(graph: Graph) -> Steps[Graph]:
-    """The graph with int8 ops in place of float32 ones before every quantize to int8 where that can be."""
-    return (yield from _rewritten(graph, arithmetic=False))
+    """Before every quantize to int8, replaces float32 ops by int8 ones where that is possible."""
+    return (yield from _replaced(graph, arithmetic=False))
 
 
 @Stage
 def arithmetic_on_int8(graph: Graph) -> Steps[Graph]:
-    """The same with sums, products and extremes of two dequantized tensors, or of one and a constant: one dispatch in
-    place of up to four, by the same steps in float32."""
-    return (yield from _rewritten(graph, arithmetic=True))
+    """Replaces sums, products and extremes of two dequantized tensors, or of one and a constant, as well. One dispatch
+    takes the place of up to four; it computes the same in float32."""
+    return (yield from _replaced(graph, arithmetic=True))
 
 
-def _rewritten(graph: Graph, arithmetic: bool) -> Steps[Graph]:
+def _replaced(graph: Graph, arithmetic: bool) -> Steps[Graph]:
     if not any(isinstance(node.op, Quantize) for node in graph.nodes):
         return graph
-    rewriting = _Rewriting(graph, arithmetic)
-    for node in rewriting.editor.each():
+    to_int8 = _ToInt8(graph, arithmetic)
+    for node in to_int8.editor.each():
         yield
-        rewriting.visit(node)
-    return rewriting.editor.graph()
+        to_int8.visit(node)
+    return to_int8.editor.graph()
 
 
-class _Rewriting:
+class _ToInt8:
     def __init__(self, graph: Graph, arithmetic: bool) -> None:
         self.editor, self.arithmetic = Editor(graph), arithmetic
-        self.grids: dict[Ref, PerTensor] = {}  # of float32 tensors whose values are dequantized int8
+        self.grids: dict[Ref, PerTensor] = {}  # float32 tensors whose values are dequantized int8 -> by which numbers
         self.functions: dict[Ref, _Function] = {}
-        self.values: dict[Ref, list[float]] = {}  # of functions, for int8 −128…127
+        self.values: dict[Ref, list[float]] = {}  # of functions, their values for int8 −128…127
 
     def visit(self, node: Node) -> None:
         op = node.op
@@ -91,7 +91,7 @@ class _Rewriting:
     def _tensor(self, ref: Ref) -> Tensor:
         return self.editor.tensors[ref]
 
-    # --- what float32 tensors are
+    # --- what is known of float32 tensors
 
     def _dequantized(self, op: Dequantize, out: Ref) -> None:
         x = self._tensor(op.x)
@@ -107,7 +107,7 @@ class _Rewriting:
             self.functions[node.outputs[0]] = _Function(known.base, known.length + 1)
 
     def _function_of_two(self, node: Node, op: Binary) -> None:
-        """x · sigmoid(x), x + 3, …: of one tensor and itself, or a number."""
+        """Notes functions of two operands that depend on one tensor only, such as x · sigmoid(x) and x + 3."""
         shape = self._tensor(node.outputs[0]).shape
         known = [f for ref in (op.a, op.b) if (f := self._known(ref))]
         numbers = [ref for ref in (op.a, op.b) if self._number(ref) is not None]
@@ -119,12 +119,12 @@ class _Rewriting:
             self.functions[node.outputs[0]] = _Function(base, length + 1)
 
     def _number(self, ref: Ref) -> float | None:
-        """The only element of a constant."""
+        """The value of a constant of one element; None for other tensors."""
         t = self._tensor(ref)
         return float(cast(t.data, t.dtype)[0]) if t.data is not None and numel(t.shape) == 1 else None
 
     def _values(self, ref: Ref, base: Ref) -> list[float]:
-        """What a function of the base gives for each int8 that the base's values are dequantized from."""
+        """The values of a function of `base` for each of the 256 int8 values that `base` is dequantized from."""
         if ref == base:
             return numerics.dequantized(self.grids[base])
         if (number := self._number(ref)) is not None:
@@ -136,7 +136,7 @@ class _Rewriting:
         return self.values[ref]
 
     def _moves(self, op: Op) -> bool:
-        """Whether an op moves elements or keeps the largest, so that it can as well run on int8."""
+        """Whether an op only moves elements or picks the largest, so that it gives the same on int8."""
         if isinstance(op, MaxPool2d | PixelShuffle):
             return len(self._tensor(op.x).shape) == 4
         return op.MOVES
@@ -144,7 +144,7 @@ class _Rewriting:
     def _floats(self, op: Op) -> Iterator[Ref]:
         return (ref for ref in op.reads() if self._tensor(ref).dtype == "float32")
 
-    # --- quantizing on int8
+    # --- replacing the ops before a quantize
 
     def _quantize(self, op: Quantize, node: Node) -> None:
         out = self._tensor(node.outputs[0])
@@ -154,13 +154,13 @@ class _Rewriting:
         if path.possible(op.x):
             y = path.emit(op.x)
             if (op.low, op.high) != (-128, 127):
-                y = path.bounded(y, op.low, op.high)
+                y = path.bounded(y, (op.low, op.high), out.quantization)
             self.editor.rename(node.outputs[0], y)
             self.editor.remove(node)
 
     def operands(self, op: Op) -> tuple[Ref, Ref] | None:
-        """The two tensors that a float32 function is of, the first dequantized int8, the second such or a constant;
-        None for what has no kernel on int8."""
+        """The two operands of an op that has an int8 kernel: the first dequantized int8, the second dequantized int8 or
+        a constant. None for other ops."""
         if not (self.arithmetic and isinstance(op, Binary) and op.function in ON_INT8):
             return None
         a, b = op.a, op.b
@@ -170,8 +170,8 @@ class _Rewriting:
         return (a, b) if a in self.grids and (b in self.grids or constant) else None
 
     def averages(self, op: Op, y: PerTensor) -> "FixedPointTable | bool | None":
-        """How a float32 mean or average, quantized like y, runs on int8: by a table, or True where it needs none; None
-        where it cannot."""
+        """How a float32 average, quantized like y, runs on int8: by a lookup table, or True where it needs none; None
+        where it cannot run on int8."""
         if not isinstance(op, _Average):
             return None
         grid, known = self.grids.get(op.x), self.functions.get(op.x)
@@ -190,8 +190,10 @@ class _Rewriting:
         return table or True
 
     def _whole_numbers(self, op: _Average, known: _Function) -> FixedPointTable | None:
-        """A function's values as whole numbers of a unit, so fine as sums of so many terms in int32 allow. They are
-        taken in double, which gives clamps, hardswish and hardsigmoid alike on every computer."""
+        """The values of a function as multiples of a unit, which is as small as int32 sums of this many terms allow.
+
+        They are computed in double, in which clamps, hardswish and hardsigmoid are the same on every computer.
+        """
         chain, ref = list[Op](), op.x
         while ref != known.base:
             node = self.editor.producer(ref)
@@ -217,7 +219,7 @@ class _Rewriting:
         return FixedPointTable(tuple(round(v / unit) for v in values), unit)
 
     def _terms(self, op: _Average) -> int:
-        """How many elements one of an average's results is of, at most."""
+        """How many elements each result of an average sums, at most."""
         shape = self._tensor(op.x).shape
         if isinstance(op, Mean):
             return op.terms(shape)
@@ -225,12 +227,13 @@ class _Rewriting:
 
 
 class _Path:
-    """The way from a quantize back to int8 tensors; `grid` is what it quantizes to."""
+    """The way from a quantize back to the int8 tensors it depends on; `grid` is the quantization of its result."""
 
-    def __init__(self, rewriting: _Rewriting, quantize: Node, grid: PerTensor) -> None:
-        self.r, self.quantize, self.grid = rewriting, quantize, grid
+    def __init__(self, to_int8: _ToInt8, quantize: Node, grid: PerTensor) -> None:
+        self.p, self.quantize, self.grid = to_int8, quantize, grid
         self.found: dict[Ref, bool] = {}
         self.made: dict[tuple[Ref, PerTensor], Ref] = {}
+        self.averaged: set[Ref] = set()  # means, and what is moved from them
         self.shared = 0
 
     def possible(self, ref: Ref, depth: int = 0) -> bool:
@@ -239,60 +242,70 @@ class _Path:
         return self.found[ref]
 
     def _possible(self, ref: Ref, depth: int) -> bool:
-        node = self.r.editor.producer(ref)
+        node = self.p.editor.producer(ref)
         if node is None or depth > _DEEPEST:
             return False
         op = node.op
         if isinstance(op, Dequantize):
-            return ref in self.r.grids
-        if ref in self.r.functions:
-            return self.possible(self.r.functions[ref].base, depth + 1)
+            return ref in self.p.grids
+        if ref in self.p.functions:
+            return self.possible(self.p.functions[ref].base, depth + 1)
         if isinstance(op, Clamp):
-            return self.possible(op.x, depth + 1)
-        if (way := self.r.averages(op, self.grid)) is not None:
+            found = self.possible(op.x, depth + 1)
+            self.averaged |= {ref} if op.x in self.averaged else set()
+            return found
+        if (way := self.p.averages(op, self.grid)) is not None:
             assert isinstance(op, _Average)
-            return self.possible(op.x if way is True else self.r.functions[op.x].base, depth + 1)
-        if operands := self.r.operands(op):
-            return all(x not in self.r.grids or self.possible(x, depth + 1) for x in operands)
-        if not self.r._moves(op) or not (floats := [*self.r._floats(op)]):
+            self.averaged.add(ref)
+            return self.possible(op.x if way is True else self.p.functions[op.x].base, depth + 1)
+        if operands := self.p.operands(op):
+            return all(x not in self.p.grids or self.possible(x, depth + 1) for x in operands)
+        if not self.p._moves(op) or not (floats := [*self.p._floats(op)]):
             return False
-        self.shared += self.r.editor.uses(ref) > 1
-        return self.shared <= _MOST_SHARED and all(self.possible(x, depth + 1) for x in floats)
+        if not all(self.possible(x, depth + 1) for x in floats):
+            return False
+        if not self.averaged.isdisjoint(floats):
+            self.averaged.add(ref)
+        if sum(map(self.p.editor.uses, node.outputs)) == 1:
+            return True
+        # others go on reading floats, so that the move is done twice: only means are worth that
+        self.shared += 1
+        return ref in self.averaged and self.shared <= _MOST_SHARED
 
     def emit(self, ref: Ref, grid: PerTensor | None = None) -> Ref:
-        """The int8 tensor that quantizing `ref` gives, once that is known to be possible."""
+        """Inserts the int8 ops that give `ref` quantized, and returns their result; ask `possible` first."""
         grid = grid or self.grid
         if (ref, grid) not in self.made:
             self._emit(ref, grid)
         return self.made[ref, grid]
 
     def _emit(self, ref: Ref, grid: PerTensor) -> None:
-        node, tensor = self.r.editor.producer(ref), self.r._tensor(ref)
+        node, tensor = self.p.editor.producer(ref), self.p._tensor(ref)
         assert node is not None, "what is possible is computed"
         op = node.op
         if isinstance(op, Dequantize):
             self.made[ref, grid] = self._looked_up(op.x, self._table(ref, ref, grid), grid)
-        elif known := self.r.functions.get(ref):
-            base = self.emit(known.base, self.r.grids[known.base])
+        elif known := self.p.functions.get(ref):
+            base = self.emit(known.base, self.p.grids[known.base])
             self.made[ref, grid] = self._looked_up(base, self._table(ref, known.base, grid), grid)
         elif isinstance(op, Clamp):
-            self.made[ref, grid] = self.bounded(self.emit(op.x, grid), *_quantized_bounds(_bounds(op), grid))
-        elif (way := self.r.averages(op, grid)) is not None:
+            self.made[ref, grid] = self.bounded(self.emit(op.x, grid), _quantized_bounds(_bounds(op), grid), grid)
+        elif (way := self.p.averages(op, grid)) is not None:
             assert isinstance(op, _Average)
-            base = op.x if way is True else self.r.functions[op.x].base
-            x = self.emit(base, self.r.grids[base])
+            base = op.x if way is True else self.p.functions[op.x].base
+            x = self.emit(base, self.p.grids[base])
             self.made[ref, grid] = self._averaged(op.replace(x=x, table=None if way is True else way), tensor, grid)
-        elif operands := self.r.operands(op):
-            a, b = (self.emit(x, self.r.grids[x]) if x in self.r.grids else x for x in operands)
+        elif operands := self.p.operands(op):
+            a, b = (self.emit(x, self.p.grids[x]) if x in self.p.grids else x for x in operands)
             [self.made[ref, grid]] = self._insert(op.replace(a=a, b=b), [tensor], grid)
         else:
-            new = {x: self.emit(x, grid) for x in self.r._floats(op)}
-            outs = self._insert(op.reading(lambda x: new.get(x, x)), map(self.r._tensor, node.outputs), grid)
+            new = {x: self.emit(x, grid) for x in self.p._floats(op)}
+            outs = self._insert(op.reading(lambda x: new.get(x, x)), map(self.p._tensor, node.outputs), grid)
             self.made |= {(old, grid): out for old, out in zip(node.outputs, outs, strict=True)}
 
     def _averaged(self, op: _Average, like: Tensor, grid: PerTensor) -> Ref:
-        """An average on int8; a map without a batch is one of a batch of one."""
-        x = self.r._tensor(op.x)
+        """Inserts an average on int8; a map without a batch axis gets one of size 1 for it."""
+        x = self.p._tensor(op.x)
         if not _lacks_batch(op, x.shape):
             return self._insert(op, [like], grid)[0]
         assert isinstance(x.quantization, PerTensor), "what runs on int8 has one scale"
@@ -302,37 +315,37 @@ class _Path:
         return self._insert(Reshape(y, like.shape), [like], grid)[0]
 
     def _insert(self, op: Op, like: "Iterator[Tensor] | list[Tensor]", grid: PerTensor) -> tuple[Ref, ...]:
-        outs = tuple(self.r.editor.add(Tensor(t.shape, "int8", None, grid)) for t in like)
-        self.r.editor.insert(self.quantize, Node(op, outs, self.quantize.where))
+        outs = tuple(self.p.editor.add(Tensor(t.shape, "int8", None, grid)) for t in like)
+        self.p.editor.insert(self.quantize, Node(op, outs, self.quantize.where))
         return outs
 
     def _table(self, ref: Ref, base: Ref, grid: PerTensor) -> bytes:
-        bounds = self._clamps(ref, base) if self.r.grids[base] == grid else None
+        bounds = self._clamps(ref, base) if self.p.grids[base] == grid else None
         if bounds:
             return clamp_table(*_quantized_bounds(bounds, grid))
-        return numerics.quantized(self.r._values(ref, base), grid)
+        return numerics.quantized(self.p._values(ref, base), grid)
 
     def _clamps(self, ref: Ref, base: Ref) -> tuple[float, float] | None:
-        """Bounds of a function that only keeps its argument within them, where integers come back as they were: then
-        they are bounds of the integers as well."""
+        """The bounds of a function that only clamps its argument; None for other functions, and for scales by which
+        dequantized integers do not quantize to themselves again. Such bounds clamp the integers as well."""
         low, high = -math.inf, math.inf
         while ref != base:
-            node = self.r.editor.producer(ref)
+            node = self.p.editor.producer(ref)
             if node is None or not isinstance(node.op, Clamp):
                 return None
             bottom, top = _bounds(node.op)
             low, high = min(max(bottom, low), high), min(max(top, low), high)
             ref = node.op.x
-        return (low, high) if 2.0**-100 < self.r.grids[base].scale < 2.0**100 else None
+        return (low, high) if 2.0**-100 < self.p.grids[base].scale < 2.0**100 else None
 
     def _looked_up(self, x: Ref, table: bytes, grid: PerTensor) -> Ref:
-        tensor = self.r._tensor(x)
+        tensor = self.p._tensor(x)
         if table == IDENTITY and tensor.quantization == grid:
             return x
         return self._insert(Lookup(x, table), [tensor], grid)[0]
 
-    def bounded(self, x: Ref, low: int, high: int) -> Ref:
-        return self._looked_up(x, clamp_table(low, high), self.grid)
+    def bounded(self, x: Ref, bounds: tuple[int, int], grid: PerTensor) -> Ref:
+        return self._looked_up(x, clamp_table(*bounds), grid)
 
 
 def _lacks_batch(op: Op, shape: Shape) -> bool:
@@ -349,7 +362,7 @@ def _quantized_bounds(bounds: tuple[float, float], grid: PerTensor) -> tuple[int
 
 
 def _stays_on(grid: PerTensor, clamp: Clamp) -> bool:
-    """Whether a clamp of dequantized int8 gives dequantized int8: its bounds lie beyond all of these, or are such."""
+    """Whether a clamp of dequantized int8 gives dequantized int8: each bound is one of these values, or beyond all."""
     scale, (low, high) = f32(grid.scale), _bounds(clamp)
     least, most = (f32((q - grid.zero_point) * scale) for q in (-128, 127))
 

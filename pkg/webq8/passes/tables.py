@@ -1,4 +1,4 @@
-"""Tables of 256 entries: those in a row become one, and those after sums of products part of them."""
+"""Fuses lookup tables of 256 entries: with each other, and into the op before them."""
 
 from functools import cache
 
@@ -22,13 +22,13 @@ def signed(byte: int) -> int:
 
 @cache
 def clamp_table(low: int, high: int) -> bytes:
-    """The table of min(max(v, low), high)."""
+    """The lookup table of min(max(v, low), high)."""
     return bytes(min(max(v, low), high) & 255 for v in range(-128, 128))
 
 
 @Stage
 def fuse_tables(graph: Graph) -> Steps[Graph]:
-    """A table that only another one reads becomes part of that."""
+    """Joins two lookup tables in a row to one, where nothing else reads what lies between them."""
     editor = Editor(graph)
     for node in editor.each():
         yield
@@ -49,7 +49,7 @@ def fuse_tables(graph: Graph) -> Steps[Graph]:
 
 @Stage
 def fuse_into_sums(graph: Graph) -> Steps[Graph]:
-    """A table becomes part of the linear layer or convolution before it, if nobody else reads that."""
+    """Fuses a lookup table into the linear layer or convolution before it, where nothing else reads that."""
     editor = Editor(graph)
     for node in editor.each():
         yield
@@ -66,7 +66,7 @@ def fuse_into_sums(graph: Graph) -> Steps[Graph]:
 
 @Stage
 def fuse_bounds(graph: Graph) -> Steps[Graph]:
-    """A table that only bounds its input becomes bounds of the op before it, if nobody else reads that."""
+    """Fuses a lookup table that only clamps into the bounds of the op before it, where nothing else reads that."""
     editor = Editor(graph)
     for node in editor.each():
         yield

@@ -1,1 +1,1 @@
-"""Graph to plan: layouts, lifetimes, buffers, grids and limits. Pure Python, no device."""
+"""From graphs to plans: where tensors lie, and which steps a device runs. Pure Python, no device."""

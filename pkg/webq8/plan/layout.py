@@ -1,7 +1,7 @@
 """Where each element of a tensor lies in GPU memory.
 
-int8 tensors keep the axis that ops reduce over innermost and padded, so that kernels read whole words: channels-last
-for 4-D maps ("channels"), rows otherwise ("rows"). Both are padded to 16 elements, which makes every load a vec4 of
+int8 tensors keep the axis that ops reduce over innermost and padded, so that kernels read whole words: 4-D maps are
+NHWC ("channels"), other tensors row-major ("rows"). Both are padded to 16 elements, which makes every load a vec4 of
 words and a pointwise convolution a matrix product; maps of up to 8 channels to 4, where 16 would mostly move padding.
 All other tensors, and what enters or leaves a program, are plain row-major.
 """
@@ -43,7 +43,7 @@ class Layout:
         return self == other or (self.plain and other.plain)
 
     def pack(self, data: memoryview) -> bytes:
-        """Row-major int8 bytes to this layout, padding zero."""
+        """Copies row-major int8 bytes to this layout; its padding is zero."""
         if self.plain:
             return bytes(data).ljust(self.nbytes, b"\0")
         sizes = self.outer, self.channels, self.inner
@@ -69,15 +69,15 @@ def layout(shape: tuple[int, ...], name: LayoutName) -> Layout:
 
 
 def strides(shape: tuple[int, ...], name: LayoutName) -> tuple[int, ...]:
-    """Bytes between neighbours of an int8 tensor along each of its axes."""
+    """The stride in bytes along each axis of an int8 tensor."""
     padded = layout(shape, name).padded
     if name == "channels":
         return shape[2] * shape[3] * padded, 1, shape[3] * padded, padded
-    steps, step = [1] * len(shape), 1
+    out, stride = [1] * len(shape), 1
     for axis in reversed(range(len(shape) - 1)):
-        step *= padded if name == "rows" and axis == len(shape) - 2 else shape[axis + 1]
-        steps[axis] = step
-    return tuple(steps)
+        stride *= padded if name == "rows" and axis == len(shape) - 2 else shape[axis + 1]
+        out[axis] = stride
+    return tuple(out)
 
 
 def nbytes(shape: tuple[int, ...], dtype: str, name: LayoutName) -> int:

@@ -1,4 +1,4 @@
-"""Where tensors lie in buffers that they share over time. Pure arithmetic."""
+"""Memory planning: assigns tensors places in buffers that they share over time. Pure arithmetic."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -14,7 +14,7 @@ ALIGNMENT = 256  # of offsets in bind groups: the default minStorageBufferOffset
 
 
 class Span(NamedTuple):
-    """Bytes of a tensor and the first and last step that needs it."""
+    """The bytes of a tensor, and the first and the last step that needs it."""
 
     size: int
     first: int
@@ -22,6 +22,8 @@ class Span(NamedTuple):
 
 
 class Place(NamedTuple):
+    """Where a tensor lies: the index of its buffer, and its offset there in bytes."""
+
     buffer: int
     offset: int
 
@@ -30,30 +32,32 @@ Neighbours = Mapping[int, Collection[int]]
 
 
 def share(
-    spans: Mapping[int, Span], apart: Neighbours, strictly_apart: Neighbours, limit: int
+    spans: Mapping[int, Span], avoided: Neighbours, forbidden: Neighbours, limit: int
 ) -> tuple[list[int], dict[int, Place]]:
-    """Sizes of buffers and each tensor's place: side by side, or over each other when not needed at the same time.
+    """Assigns each tensor a place, and returns the sizes of the buffers with the places. Tensors that no step needs at
+    the same time may share bytes.
 
-    Largest first, each where the buffers grow least (greedy by size, Pisarchyk and Lee 2020, arXiv:2001.03288). Tensors
-    `strictly_apart` get different buffers; those `apart`, where it costs nothing.
+    The largest tensor comes first; each goes where the buffers grow least (greedy by size, Pisarchyk and Lee 2020,
+    arXiv:2001.03288). No tensor shares a buffer with its `forbidden` neighbours, nor, where that costs nothing, with
+    its `avoided` ones.
     """
     sizes: list[int] = []
     buffers: list[_Buffer] = []
     places: dict[int, Place] = {}
     steps = _steps(spans.values())
     for i in sorted(spans, key=lambda i: (-spans[i].size, spans[i].first)):
-        avoided, forbidden = (
-            {places[j].buffer for j in neighbours.get(i, ()) if j in places} for neighbours in (apart, strictly_apart)
+        near, excluded = (
+            {places[j].buffer for j in neighbours.get(i, ()) if j in places} for neighbours in (avoided, forbidden)
         )
-        best = (round_up(spans[i].size, ALIGNMENT), False, len(sizes), 0)  # growth, whether avoided, buffer, offset
+        best = (round_up(spans[i].size, ALIGNMENT), False, len(sizes), 0)  # growth, near an avoided one, buffer, offset
         for buffer, held in enumerate(buffers):
-            if buffer in forbidden:
+            if buffer in excluded:
                 continue
             offset = held.lowest_gap(spans[i])
             end = offset + spans[i].size
             if end <= limit:
                 growth = round_up(end, ALIGNMENT) - round_up(sizes[buffer], ALIGNMENT)
-                best = min(best, (max(0, growth), buffer in avoided, buffer, offset))
+                best = min(best, (max(0, growth), buffer in near, buffer, offset))
             if best[:2] == (0, False):
                 break
         _, _, buffer, offset = best
@@ -67,7 +71,7 @@ def share(
 
 
 class _Buffer:
-    """What of a buffer is taken at which steps.
+    """The bytes of a buffer that are taken, step by step.
 
     A binary tree over the steps, node n above 2n and 2n + 1. Tensors that lie side by side count as one, so that a
     look at a node costs little however many tensors there are.
@@ -75,8 +79,8 @@ class _Buffer:
 
     def __init__(self, steps: int) -> None:
         self._leaves = 1 << steps.bit_length()
-        # by node: where what is taken begins and ends, in turn
-        self._throughout: defaultdict[int, list[int]] = defaultdict(list)  # at all of the node's steps
+        # by node: bytes that are taken, as disjoint pieces: begin, end, begin, end, …
+        self._throughout: defaultdict[int, list[int]] = defaultdict(list)  # at every one of the node's steps
         self._sometime: defaultdict[int, list[int]] = defaultdict(list)  # at any of them
 
     def take(self, span: Span, offset: int) -> None:
@@ -100,7 +104,7 @@ class _Buffer:
         return offset
 
     def _nodes(self, span: Span) -> tuple[list[int], set[int]]:
-        """Nodes that together stand for just a span's steps, and all that are above them."""
+        """The nodes that together cover exactly the steps of a span, and all nodes above these."""
         nodes, above = list[int](), set[int]()
         low, high = self._leaves + span.first + 1, self._leaves + span.last + 2  # steps begin at −1
         while low < high:
@@ -118,13 +122,13 @@ class _Buffer:
 
 
 def _join(bounds: list[int], start: int, end: int) -> None:
-    """Adds a piece to pieces that are kept in order and apart from each other."""
+    """Adds a piece to ordered, disjoint pieces, joining those that it touches."""
     i, j = bisect_left(bounds, start), bisect_right(bounds, end)
     bounds[i:j] = [start] * (i % 2 == 0) + [end] * (j % 2 == 0)
 
 
 def largest_sum(spans: Collection[Span]) -> int:
-    """The most bytes that are needed at one step."""
+    """The largest number of bytes that one step needs."""
     change = [0] * (_steps(spans) + 1)
     for s in spans:
         change[s.first + 1] += s.size
@@ -133,5 +137,5 @@ def largest_sum(spans: Collection[Span]) -> int:
 
 
 def _steps(spans: Collection[Span]) -> int:
-    """How many steps there are, from −1 on."""
+    """The number of steps, the first of which is −1."""
     return max((s.last for s in spans), default=0) + 2

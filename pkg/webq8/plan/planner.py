@@ -1,4 +1,4 @@
-"""Graph to plan: layouts, lifetimes, buffers, grids and limits. Pure Python, no device."""
+"""Plans a graph: chooses layouts, has kernels make dispatches, and turns these into steps with buffers and grids."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.move import Bitcast
 from webq8.ir.plan import Alias, Const, Dispatch, Plan, ProgramPlan, Slot, Step
 from webq8.ir.types import BadArg, Tensor
-from webq8.kernels import Call, Operand, kernel_of, wgsl
+from webq8.kernels import Call, LayoutChoice, Operand, kernel_of, wgsl
 from webq8.kernels.layouts import relayout
 from webq8.plan.layout import LayoutName, default_layout, layout, nbytes
 from webq8.plan.memory import ALIGNMENT, Span, largest_sum, share
@@ -30,7 +30,7 @@ _MOST_LIVE = 2**36  # bytes of tensors at one time; no GPU has more
 def plan_program(
     graphs: Mapping[str, Graph], target: Target, what: str = "program", budget: Budget | None = None
 ) -> Steps[ProgramPlan]:
-    """Plans the graphs of a program's methods, which `check_method` has passed, after rewriting.
+    """Plans the graphs of a program's methods, after all passes.
 
     Raises LimitError where a buffer, a binding or a grid would exceed the device's limits.
     """
@@ -42,7 +42,7 @@ def plan_program(
 
 
 def fold_grid(workgroups: int, limit: int) -> tuple[int, int, int]:
-    """A flat count of workgroups as a grid whose axes stay within `limit`; kernels ignore the excess."""
+    """Folds a flat count of workgroups into a grid whose axes stay within `limit`; kernels ignore the excess."""
     if workgroups <= limit:
         return workgroups, 1, 1
     rows = cdiv(workgroups, limit)
@@ -60,7 +60,8 @@ class _Planner:
         self.converted: dict[tuple[int, LayoutName], int] = {}
         self.dispatches: list[Dispatch] = []
         self.roots: dict[int, int] = {}  # aliases
-        # tensors that are others with another quantization: the same memory in the same layout
+        self.wanted: dict[int, LayoutName | None] = {}  # by result: the layout that its kernel works in; None for any
+        # results of Bitcast -> the tensor whose memory and layout they have
         self.originals: dict[int, int] = {}
         for node in graph.nodes:
             if isinstance(node.op, Bitcast):
@@ -80,21 +81,38 @@ class _Planner:
         return self.originals.get(i, i)
 
     def _choose_layouts(self, nodes: Sequence[Node]) -> None:
-        """A tensor lives in the layout that its producer writes, else the one its first reader wants."""
-        wanted = [self._wanted(node) for node in nodes]
-        for node, name in zip(reversed(nodes), reversed(wanted), strict=True):
-            if name:
+        """Chooses for each tensor the layout that its producer writes, else the one that its first reader wants."""
+        tensors, choices = self.graph.tensors, dict[int, LayoutChoice]()
+        for node in nodes:
+            rule = kernel_of(type(node.op)).layout
+            read, made = ([tensors[i] for i in refs] for refs in (node.op.reads(), node.outputs))
+            choices |= dict.fromkeys(node.outputs, rule(node.op, read, made))
+        self.wanted = self._settled(nodes, choices)
+        for node in reversed(nodes):
+            if name := self.wanted[node.outputs[0]]:
                 self.layouts |= dict.fromkeys(map(self._original, node.op.reads(bound=True)), name)
-        for node, name in zip(nodes, wanted, strict=True):
-            if name:
-                self.layouts |= dict.fromkeys(node.outputs, name)
-        for i, t in enumerate(self.graph.tensors):
+        self.layouts |= {i: name for i, name in self.wanted.items() if name}
+        for i, t in enumerate(tensors):
             self.layouts.setdefault(i, default_layout(t.shape, t.dtype))
 
-    def _wanted(self, node: Node) -> LayoutName | None:
-        """The layout that a node wants its int8 tensors in, where it is not all the same to it."""
-        rule, tensors = kernel_of(type(node.op)).layout, self.graph.tensors
-        return rule(node.op, [tensors[i] for i in node.op.reads()], [tensors[i] for i in node.outputs])
+    def _settled(self, nodes: Sequence[Node], choices: Mapping[int, LayoutChoice]) -> dict[int, LayoutName | None]:
+        """One layout for each result: where a kernel has a choice, the one that most of its neighbours have, else the
+        first."""
+        settled: dict[int, LayoutName | None] = {i: c for i, c in choices.items() if not isinstance(c, tuple)}
+        open_nodes = [node for node in nodes if node.outputs[0] not in settled]
+        votes: dict[int, Counter[LayoutName | None]] = {node.outputs[0]: Counter() for node in open_nodes}
+        for node in nodes if open_nodes else ():
+            for i in map(self._original, node.op.reads()):
+                if i in votes:
+                    votes[i][settled.get(node.outputs[0])] += 1
+        for node in open_nodes:
+            y, choice = node.outputs[0], choices[node.outputs[0]]
+            for i in map(self._original, node.op.reads()):
+                if i in settled:
+                    votes[y][settled[i] or default_layout(self.tensors[i].shape, "int8")] += 1
+            assert isinstance(choice, tuple), "the others are settled"
+            settled |= dict.fromkeys(node.outputs, max(choice, key=votes[y].__getitem__))
+        return settled
 
     def _new(self, tensor: Tensor, name: LayoutName) -> int:
         i = next(self.unused)
@@ -127,7 +145,7 @@ class _Planner:
         return new
 
     def _node(self, node: Node) -> None:
-        op, wanted, tensors = node.op, self._wanted(node), self.graph.tensors
+        op, wanted, tensors = node.op, self.wanted[node.outputs[0]], self.graph.tensors
         bound = {*node.op.reads(bound=True)}
         operands = {}
         for ref in op.reads():
@@ -153,26 +171,26 @@ class _Planner:
         self.dispatches.append(replace(dispatch, node=node, bind=bind))
 
     def root(self, i: int) -> int:
-        """The tensor whose memory tensor `i` is."""
+        """The tensor in whose memory tensor `i` lies."""
         return self.roots.get(i, i)
 
 
 class _Constants:
-    """Constant bytes of all methods, equal ones kept once, in few read-only buffers."""
+    """The constants of all methods in few read-only buffers, which hold equal constants once."""
 
     def __init__(self, target: Target, what: str, budget: Budget) -> None:
         self.target, self.what, self.budget = target, what, budget
         self.arenas: list[bytearray] = []
-        self.largest: list[tuple[int, str]] = []  # constant of each arena: its size, and what it is
-        self.known: dict[int, list[Slot]] = {}  # by hash of what lies there
+        self.largest: list[tuple[int, str]] = []  # of each arena, its largest constant: size and name
+        self.known: dict[int, list[Slot]] = {}  # by the hash of a constant: where those with this hash lie
         self.consts: dict[Const, Const] = {}
 
     def once(self, const: Const) -> Const:
-        """The first of equal ones, so that weights which many calls share are not held by each."""
+        """The first of equal constants, so that weights which many nodes share are held once."""
         return self.consts.setdefault(const, const)
 
     def slot(self, data: bytes, name: str) -> Slot:
-        """Where `data` lies; `name` says what it is, in messages."""
+        """The slot of a constant, which is added where it is new. Messages call it `name`."""
         alike = self.known.setdefault(hash(data), [])
         for slot in alike:
             if self._holds(slot, data):
@@ -205,7 +223,7 @@ def check_limit(size: int, limit: int, what: str, device: str = "this device") -
 
 
 def _bound_alike(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Has steps of a kernel bind the same tensors to write, where they can: each set of them is a shader to compile."""
+    """Gives all steps of a kernel the same writable bindings where possible, so that it compiles once."""
     every: dict[object, set[str]] = {}
     for step in steps:
         every.setdefault((step.kernel, step.constants), set()).update(step.writable)
@@ -219,7 +237,7 @@ def _bound_alike(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 class _Allocator:
-    """Gives every tensor a slot: constants in the program's buffers, activations in ones that are shared over time."""
+    """Gives every tensor a slot: constants in the buffers of the program, activations in buffers shared over time."""
 
     def __init__(self, planner: _Planner, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self.p, self.inputs, self.outputs = planner, inputs, outputs
@@ -247,7 +265,7 @@ class _Allocator:
         )
 
     def _needed(self, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
-        """Leaves out dispatches whose results nobody reads: second outputs, changes of layout that came to nothing."""
+        """Leaves out dispatches whose results nobody reads, such as unused second results and unused relayouts."""
         needed, kept = set(map(self.p.root, self.outputs)), list[Dispatch]()
         for d in reversed(dispatches):
             refs, written = self._bound(d)
@@ -257,7 +275,7 @@ class _Allocator:
         return kept[::-1]
 
     def _bound(self, d: Dispatch) -> tuple[dict[str, int], frozenset[str]]:
-        """The tensors whose memory a dispatch is bound to, by binding, and the bindings that it writes."""
+        """The tensors that a dispatch binds, by the name of the binding, and the names of those that it writes."""
         refs = {n: self.p.root(i) for n, i in d.bind.items() if isinstance(i, int)}
         return refs, wgsl.kernel(d.kernel).written & refs.keys()
 
@@ -308,22 +326,23 @@ class _Allocator:
         return size
 
     def _activations(self) -> tuple[list[int], list[str], int]:
-        """Gives activations their slots; returns the buffers' sizes, names of the largest tensors in them, and the most
-        bytes needed at once."""
+        """Gives activations their slots. Returns the sizes of the buffers, the name of the largest tensor in each, and
+        the largest number of bytes that are live at once."""
         end = len(self.dispatches)
         first = dict.fromkeys(map(self.p.root, self.inputs), -1)
         last = dict(first)
-        apart: dict[int, set[int]] = {}
-        strictly_apart: dict[int, set[int]] = {}
+        avoided: dict[int, set[int]] = {}
+        forbidden: dict[int, set[int]] = {}
         for step, d in enumerate(self.dispatches):
             refs, written = self._bound(d)
-            # a tensor that is read twice cannot be bound twice to write (see `ir.Step`)
+            # A buffer that a step both reads and writes is bound to write everywhere in it (see `ir.plan.Step`). That
+            # compiles the kernel anew, so it is avoided; a tensor that is bound twice cannot be, so it is forbidden.
             twice = len({*refs.values()}) < len(refs)
             for name, i in refs.items():
                 first.setdefault(i, step)
                 last[i] = step
                 others = {j for n, j in refs.items() if (n in written) != (name in written)}
-                (strictly_apart if twice else apart).setdefault(i, set()).update(others)
+                (forbidden if twice else avoided).setdefault(i, set()).update(others)
         for i in map(self.p.root, self.outputs):
             first.setdefault(i, end)
             last[i] = end
@@ -332,7 +351,7 @@ class _Allocator:
         spans = {i: Span(self._size(i, nodes[step]), step, last[i]) for i, step in activations}
         live = largest_sum(spans.values())
         check_limit(live, _MOST_LIVE, f"{self.p.what}: all tensors of one moment together")
-        sizes, places = share(spans, apart, strictly_apart, self.p.target.max_buffer_size)
+        sizes, places = share(spans, avoided, forbidden, self.p.target.max_buffer_size)
         self.slots = {i: Slot(p.buffer, p.offset, spans[i].size) for i, p in places.items()}
         largest = {places[i].buffer: i for i in sorted(spans, key=lambda i: spans[i].size)}
         return sizes, [self._name(i, nodes[first[i]]) for _, i in sorted(largest.items())], live

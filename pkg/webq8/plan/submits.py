@@ -1,4 +1,4 @@
-"""Where a long method is cut into submits: browsers end a GPU process that does not answer for seconds.
+"""Cuts a long method into several submits, since browsers end a GPU process that does not answer for seconds.
 
 The estimates are rough; a cut costs a wait of a millisecond or so, and networks of usual size have none on a GPU.
 """
@@ -15,7 +15,7 @@ _SECONDS = 1.75  # of a submit, by the estimate
 
 
 def submit_ends(steps: Sequence[Step], speed: Speed) -> tuple[int, ...]:
-    """The numbers of steps after which a submit ends, the last that of all; one step is never cut."""
+    """For each submit, how many steps of the plan are done when it ends. A single step is never cut."""
     ends, spent = list[int](), 0.0
     for i, step in enumerate(steps):
         seconds = step.operations / speed.operations + step.nbytes / speed.nbytes

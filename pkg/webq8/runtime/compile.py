@@ -1,4 +1,4 @@
-"""From a file to plans, without a device: all methods lowered, rewritten and planned, and those that cannot run."""
+"""From a file to plans, without a device: lowers all methods, runs passes, plans, and says which cannot run and why."""
 
 from collections.abc import Collection, Mapping
 
@@ -52,7 +52,7 @@ def check_some(name: str, methods: Collection[str], refused: Mapping[str, Webq8E
 
 @Stage
 def rewrite(graph: Graph, optimizations: Collection[str] | None = None, budget: Budget | None = None) -> Steps[Graph]:
-    """What is planned of a graph that was lowered. Constants fold where numpy is there to compute them."""
+    """Folds constants, where numpy is installed to compute them, and applies the optimizations to a graph."""
     if _has_constant_nodes(graph):  # rarely; the reference takes its time to import
         try:
             from webq8.backends.reference import fold_constants

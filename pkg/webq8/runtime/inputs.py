@@ -1,4 +1,4 @@
-"""Inputs as people have them: arrays of any dtype, numbers, lists, and JavaScript's arrays, as what an input takes.
+"""Converts what users pass (arrays of any dtype, numbers, lists, JavaScript's arrays) to an input's shape and dtype.
 
 Nothing is lost or guessed: values convert exactly, or an InputError names the first that does not; a shape fits, or the
 error says how to make it fit. Only floats of Python and JavaScript, which have no dtype of their own, are rounded.
@@ -24,7 +24,7 @@ _NUMBER, _LIST, _BYTES = (int, float), (list, tuple, range), (bytes, bytearray)
 
 
 class Given(NamedTuple):
-    """Values that were given: flat little-endian bytes, and what these are.
+    """Values that a user passed, as flat little-endian bytes.
 
     `shape` is None for what has none of its own (a typed array, an `array.array`), `dtype` for plain bytes.
     """
@@ -49,7 +49,7 @@ class Given(NamedTuple):
 
 
 def fit(x: Any, shape: Shape, dtype: str, name: str) -> memoryview:
-    """Flat little-endian bytes of `x` as an input of this shape and dtype; no copy where it is just that already."""
+    """The flat little-endian bytes of `x` as an input of this shape and dtype; no copy where `x` has both already."""
     given = give(x, dtype, name)
     if given.shape == shape and given.dtype == dtype:
         return given.data
@@ -64,14 +64,14 @@ def fit(x: Any, shape: Shape, dtype: str, name: str) -> memoryview:
 
 
 def _fits(given: Given, shape: Shape) -> bool:
-    """Whether values have a shape, or that many elements where they have none; a number is any array of one."""
+    """Whether values fit a shape; those without a shape need as many elements, and a number fits any one element."""
     if given.shape is None or given.shape == ():
         return given.elements == numel(shape)
     return given.shape == shape or (given.kind == "ImageData" and (1, *given.shape) == shape)
 
 
 def give(x: Any, dtype: str | None, name: str) -> Given:
-    """What `x` is; numbers and lists, which have no dtype of their own, as `dtype`."""
+    """The values of `x`; numbers and lists, which have no dtype of their own, are taken as `dtype`."""
     if not has_buffer(x):
         return _without_buffer(x, dtype, name)
     data, shape, own = as_buffer(x, name)
@@ -115,7 +115,7 @@ def _from_js(x: Any, dtype: str | None, name: str) -> Given:
 
 
 def _by_protocol(x: Any, name: str) -> Any:
-    """What an object without a buffer gives numpy (a torch tensor, a pandas frame); InputError for what is no array."""
+    """The array that an object without a buffer gives numpy (a torch tensor, a pandas frame); InputError for others."""
     kind = type(x)
     if any(base.__module__.startswith("PIL.") for base in kind.__mro__):
         raise InputError(
@@ -136,7 +136,7 @@ def _by_protocol(x: Any, name: str) -> Any:
 
 
 def _rows(x: Sequence[Any], dtype: str, name: str, at: Shape) -> tuple[Shape, list[bytes | memoryview]]:
-    """Shape and bytes of a list that stands at an index of another."""
+    """The shape and the bytes of a list, which stands at the index `at` of an outer one."""
     if len(at) > _DEEPEST:
         raise InputError(f"{name}: lists within lists, more than {_DEEPEST} deep")
     if not all(isinstance(v, _NUMBER) for v in x):
@@ -178,7 +178,7 @@ def convert(given: Given, dtype: str, name: str) -> memoryview:
 
 
 def _by_numpy(data: memoryview, own: str, dtype: str) -> memoryview | None:
-    """The same by numpy, and None where it is not installed or some value does not convert."""
+    """The values converted by numpy; None where it is not installed, or some value does not convert exactly."""
     try:
         import numpy as np
     except ImportError:
@@ -251,7 +251,7 @@ def _described(dtype: str) -> str:
 
 
 def _shape_hint(x: Any, given: Given, shape: Shape) -> str:
-    """How to bring values into a shape, where that can be told."""
+    """A hint how to bring values into a shape, if one can be told."""
     own = given.shape
     if given.kind == "ImageData":
         return (

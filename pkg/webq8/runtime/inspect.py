@@ -1,4 +1,4 @@
-"""What is in a file, without a GPU."""
+"""Tells what a file holds, without a GPU."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""From a file to a program that is ready to run: read, lower, rewrite, plan, upload."""
+"""From a file to a program that is ready to run: reads, lowers, runs the passes, plans, uploads."""
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -73,7 +73,7 @@ async def compile_graphs(
     refused: dict[str, Webq8Error] | None = None,
     budget: Budget | None = None,
 ) -> Program:
-    """Rewrites, plans and uploads the graphs of a program's methods, by name, as `passes.required` has given them.
+    """Optimizes, plans and uploads the graphs of a program's methods, by name, after `passes.required`.
 
     `specs` and `refused` are of all methods that the program's file has.
     """
@@ -118,7 +118,7 @@ async def compile_graphs(
 
 
 def _pace(backend: Backend | None) -> Callable[[Steps[T]], Awaitable[T]]:
-    """How a stage of loading is done: on the way to a GPU as its backend needs it, elsewhere at once."""
+    """A function that runs a stage of loading: with the pauses of the backend for a GPU, else at once."""
     return backend.pace if backend else _at_once
 
 

@@ -1,4 +1,4 @@
-"""What a profile tells: GPU time, operations and bytes of every dispatch, as a table, as HTML and as a trace."""
+"""Profiles: GPU time, operations and bytes of every step of a plan, as a table, as HTML and as a trace."""
 
 import json
 import os

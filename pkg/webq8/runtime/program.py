@@ -1,4 +1,4 @@
-"""A program that can be called: checks inputs, runs its methods on a backend, and gives results as users take them."""
+"""Programs: they check inputs, run methods on a backend, and return results as users take them."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -114,7 +114,7 @@ class Program:
         self._check(self._method(method), inputs)
 
     def profile(self, *inputs: Any, method: str | None = None, runs: int = 10) -> "Coroutine[Any, Any, Profile]":
-        """Measures the GPU time of each dispatch of a method, with the arguments of a call: medians of `runs` runs.
+        """Measures the GPU time of each dispatch of a method, with arguments as for a run: medians of `runs` runs.
 
         Also measures what the device reaches at most, once, and keeps it busy before, since an idle GPU is slow. Raises
         as a call does, InputError on "cpu" too, and DeviceError where the adapter has no timestamp queries.
@@ -178,7 +178,7 @@ class Program:
         return [self._source(x, spec, f"input {i} of {method}") for i, (x, spec) in enumerate(given)]
 
     def _source(self, x: Any, spec: TensorSpec, name: str) -> memoryview | GpuTensor:
-        """What a run takes of an input: a tensor that stays on this device as it is, of anything else its bytes."""
+        """An input as a run takes it: a tensor that stays on this device as it is, anything else as its bytes."""
         if isinstance(x, Tensor):
             resident = x.resident_on(self._loaded.device, name)
             if resident and (x.shape, x.dtype) == (spec.shape, spec.dtype):

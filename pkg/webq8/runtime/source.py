@@ -1,4 +1,4 @@
-"""Where a program's file comes from: a URL, a path, bytes, an open file, or a value of JavaScript."""
+"""Reads the file of a program from a URL, a path, bytes, an open file, or a value of JavaScript."""
 
 import io
 import os
@@ -31,7 +31,7 @@ async def read(source: Source, on_bytes: OnBytes) -> tuple[bytes, str]:
 
 
 def read_here(source: Source) -> tuple[bytes, str]:
-    """The bytes and the name of what needs no fetching."""
+    """The bytes and the name of a source that needs no fetching."""
     if isinstance(source, bytes | bytearray):
         return bytes(source), "program"  # a copy of what may change while it is read, or later
     if isinstance(source, str | os.PathLike):
@@ -72,7 +72,7 @@ async def _fetch(url: str, on_bytes: OnBytes) -> bytes:
 
 
 def _download(url: str) -> bytes:
-    """What a URL gives, on the desktop."""
+    """Downloads a URL on the desktop."""
     if "://" not in url:
         return read_here(url)[0]
     import urllib.request  # brings half of the standard library, which pages do without

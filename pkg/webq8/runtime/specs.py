@@ -1,4 +1,4 @@
-"""What a program's methods take and give."""
+"""Specs of the inputs and outputs of a program's methods."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class ValueSpec:
-    """A result that is no tensor: the file has it, and each call returns it."""
+    """A result that is no tensor but a value in the file, which each run returns."""
 
     value: Any
 

@@ -14,7 +14,7 @@ __all__ = ["Computation", "Tensor"]
 
 
 class Computation(Protocol):
-    """What gives a tensor its values when they are first asked for."""
+    """Computes the values of a tensor when they are first read."""
 
     async def compute(self, tensor: "Tensor", device: DeviceName) -> Output: ...
 
@@ -45,7 +45,7 @@ class Tensor:
         return tensor
 
     def _take(self, output: Output) -> None:
-        """Has this be what was computed."""
+        """Takes over a computed result."""
         if output.data is not None:
             self._data = output.data[: numel(self.shape) * ITEMSIZE[self.dtype]]
         self._resident, self._call = output.resident, None

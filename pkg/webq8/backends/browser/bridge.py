@@ -49,7 +49,7 @@ def to_bytes(array: Any) -> bytearray:
 
 
 def use_bytes(buffer: Any, use: Callable[[Any], Any]) -> Any:
-    """What a JavaScript function makes of the bytes of a Python buffer, which it is given as a Uint8Array."""
+    """Calls a JavaScript function with the bytes of a Python buffer as a Uint8Array, and returns its result."""
     return memory(buffer, use)
 
 
@@ -58,10 +58,10 @@ def text_of(error: JsException) -> str:
 
 
 def message(value: Any) -> bytes:
-    """Numbers, lists and dicts with texts of this run in them, for replay.js to read."""
+    """Encodes numbers, lists, dicts and texts for replay.js, since Pyodide may convert texts wrongly (see above)."""
     return json.dumps(value).encode()
 
 
 def to_object(value: Any) -> Any:
-    """A JS object of a dict, its lists as arrays."""
+    """Converts a dict to a JavaScript object, its lists to arrays."""
     return to_js(value, dict_converter=js.Object.fromEntries)

@@ -43,13 +43,13 @@ T = TypeVar("T")
 
 
 def _observed(future: "asyncio.Future[Any]") -> "asyncio.Future[Any]":
-    """A future whose exception is known to be looked at."""
+    """Marks the exception of a future as seen, since Pyodide would report it although something waits later."""
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     return future
 
 
 def _layout(kernel: str, writable: Sequence[str]) -> str:
-    """The name that a bind group layout is kept by."""
+    """The key under which replay.js keeps a bind group layout."""
     return " ".join([kernel, *writable])
 
 
@@ -120,7 +120,7 @@ async def _request() -> "Device":
 
 
 async def _answered(request: Callable[[Any], Awaitable[Any]], asked: Any, wanted: str, error: type[DeviceError]) -> Any:
-    """What the browser answers to a request, or `error` where it refuses or is silent."""
+    """Awaits the answer of the browser to a request; raises `error` where it refuses or stays silent."""
     try:
         return await asyncio.wait_for(request(asked), _PATIENCE)
     except JsException as e:
@@ -174,7 +174,7 @@ class Device:
 
     def pipeline(self, variant: Variant) -> "asyncio.Future[Any]":
         name, constants, writable = variant
-        source = wgsl.module_source(name, self.target.packed_dot, writable)
+        source = wgsl.module_source(name, self.target.dot4, writable)
         key = (source, constants)
         future = self._pipelines.get(key)
         if future is None:
@@ -251,7 +251,8 @@ class Device:
 
 
 async def pace(steps: Steps[T]) -> T:
-    """The result of a stage, with pauses in which the page does what waits; background tabs are not slowed by them."""
+    """Runs a stage with pauses in which the page does what waits, and returns its result. Background tabs
+    do not make the pauses longer."""
     end = perf_counter() + _TURN
     while True:
         try:
@@ -265,7 +266,7 @@ async def pace(steps: Steps[T]) -> T:
 
 
 def block(begin: Callable[[], Awaitable[Any]]) -> Any:
-    """The result of the awaitable that `begin` returns, without `await`, where the browser can wait (JavaScript Promise
+    """Waits for the awaitable that `begin` returns, without `await`, where the browser can (JavaScript Promise
     Integration)."""
     if not can_run_sync():
         raise CannotBlock(

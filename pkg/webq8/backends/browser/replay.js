@@ -221,8 +221,8 @@ globalThis.webq8Replay ??= (() => {
   }
 
   class Replay {
-    // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.Plan; inputs and outputs:
-    // arrays of [buffer, offset, size]; memory: Python's; nudged: whether the device is to be asked for finished work
+    // steps: arrays of equal length, grids three numbers a step, `ends` of submits as in ir.plan.Plan; inputs and
+    // outputs: arrays of [buffer, offset, size]; memory: Python's; nudged: whether the device is to be asked for finished work
     constructor(device, memory, nudged, pipelines, groups, grids, ends, inputs, outputs) {
       Object.assign(this, { device, memory, nudged, pipelines, groups, grids, ends, inputs, outputs });
       this.size = Math.max(16, outputs.reduce((sum, [, , size]) => sum + size, 0));

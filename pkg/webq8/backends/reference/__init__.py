@@ -1,4 +1,4 @@
-"""Every op in numpy, step by step in float32: `device="cpu"`. Importing it registers all of them."""
+"""Every op in numpy, step by step in float32: `device="cpu"`. Importing it imports the functions of all ops."""
 
 from webq8.backends.reference import (
     conv,

@@ -11,7 +11,7 @@ __all__ = ["mean_of_terms", "terms"]
 
 
 def terms(op: Mean | AvgPool2d | AdaptiveAvgPool2d, arrays: Arrays) -> Array:
-    """What is summed for x, in its units."""
+    """The integers that are summed for x: its own without zero point, or those of the table."""
     x = arrays[op.x].astype(np.int64)
     if op.table is None:
         return np.asarray(x - arrays.quantization(op.x).zero_point)
@@ -19,7 +19,7 @@ def terms(op: Mean | AvgPool2d | AdaptiveAvgPool2d, arrays: Arrays) -> Array:
 
 
 def mean_of_terms(op: Mean | AvgPool2d | AdaptiveAvgPool2d, arrays: Arrays, total: Array, count: Array | int) -> Array:
-    """Sums over counts, as int8."""
+    """The mean of terms, quantized to int8."""
     unit, y = mean_unit(arrays.type(op.x), op.table), arrays.out_quantization
     factor = (unit / (np.asarray(count, np.float64) * y.scale)).astype(np.float32)
     return to_integers(total.astype(np.float32) * factor, y.zero_point, *op.bounds)

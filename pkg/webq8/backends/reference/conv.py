@@ -31,7 +31,7 @@ def convolution(op: Convolution, arrays: Arrays) -> Array:
 
 
 def _sums(op: Conv2d | Convolution, x: Array, weight: Array, shape: tuple[int, ...]) -> Array:
-    """Of products of x [N, IC, H, W] and weight [groups, OC/groups, IC/groups, Kh, Kw], for results of a shape."""
+    """Sums of products of x [N, IC, H, W] and weight [groups, OC/groups, IC/groups, Kh, Kw], for results of a shape."""
     (n, channels, h, w), (oh, ow), groups = x.shape, shape[2:], op.groups
     (sh, sw), (top, left, bottom, right), (dh, dw) = op.stride, op.padding, op.dilation
     x = x.astype(np.float64).reshape(n, groups, channels // groups, h, w)

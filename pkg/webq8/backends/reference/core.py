@@ -1,9 +1,9 @@
-"""Runs graphs, and folds constants, by functions that are registered for each op.
+"""Runs graphs, and folds constants, by a function for each op.
 
     @reference(Linear)
     def linear(op: Linear, arrays: Arrays) -> Array: …
 
-Written apart from the kernels (scatter where they gather, 64-bit accumulators), so that the two check each other.
+Written independently of the kernels (scatter where they gather, 64-bit accumulators), so that each checks the other.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ _RUN: dict[type[Op], Callable[..., Result]] = {}
 
 
 class Arrays:
-    """What an op reads, `arrays[op.x]`, and the types of that and of its results."""
+    """The operands of an op as arrays, `arrays[op.x]`, and the types of its operands and results."""
 
     def __init__(self, tensors: Sequence[Tensor], found: dict[Ref, Array], outs: Sequence[Tensor]) -> None:
         self._tensors, self._found, self.outs = tensors, found, outs
@@ -43,7 +43,7 @@ class Arrays:
         return self._tensors[ref]
 
     def quantization(self, ref: Ref) -> PerTensor:
-        """Of a tensor with one scale."""
+        """The quantization of a tensor with one scale."""
         return per_tensor(self._tensors[ref])
 
     @property
@@ -71,8 +71,8 @@ def reference(kind: type[AnyOp]) -> Callable[[Callable[[AnyOp, Arrays], Result]]
 
 
 def run_graph(graph: Graph, inputs: Sequence[Array], states: list[Array] | None = None) -> list[Array]:
-    """The results of a graph, but for those that are no tensors. `states` are what the run finds of earlier ones, as
-    `initial_states` gives them before the first; what it leaves is there afterwards."""
+    """Runs a graph, and returns its results that are tensors. `states` are the values of its states, `initial_states`
+    for the first run; the run replaces them by those for the next one."""
     states = initial_states(graph) if states is None else states
     found: dict[Ref, Array] = dict(zip(graph.inputs, inputs, strict=True))
     found |= {state.value: array for state, array in zip(graph.states, states, strict=True)}
@@ -85,7 +85,7 @@ def run_graph(graph: Graph, inputs: Sequence[Array], states: list[Array] | None 
 
 
 def initial_states(graph: Graph) -> list[Array]:
-    """What the first run finds in the graph's states."""
+    """The values of the graph's states for the first run."""
 
     def array(t: Tensor) -> Array:
         return np.zeros(t.shape, t.dtype) if t.data is None else np.frombuffer(t.data, t.dtype).reshape(t.shape)
@@ -105,7 +105,7 @@ def _run(tensors: Sequence[Tensor], node: Node, found: dict[Ref, Array]) -> None
 
 
 def fold_constants(graph: Graph, budget: Budget | None = None) -> Graph:
-    """Computes now, once, what is exact and reads constants only; what the budget does not afford is left as it is."""
+    """Computes nodes that read only constants, once, where that is exact and the budget affords the result."""
     budget = budget or Budget(None, "")
     tensors, nodes = list(graph.tensors), list[Node]()
     for node in graph.nodes:

@@ -1,4 +1,4 @@
-"""Functions of one element, and of two broadcast ones.
+"""Elementwise functions of one operand, and of two or three that are broadcast.
 
 Those without exact results are computed in float64 and rounded once: nearer to the truth than any float32 kernel.
 """
@@ -34,7 +34,7 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
-# --- one element
+# --- one operand
 
 
 def _sigmoid(x: Array) -> Array:
@@ -118,7 +118,7 @@ def lookup(op: Lookup, arrays: Arrays) -> Array:
     return result
 
 
-# --- two elements
+# --- two operands
 
 
 def _quotient_to_zero(a: Array, b: Array) -> Any:

@@ -1,4 +1,4 @@
-"""Ops whose indices say where elements are read, or written."""
+"""Reads and writes elements at indices."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__: list[str] = []
 
 
 def _nearest(index: Array, size: int, from_end: bool = False) -> Array:
-    """What is out of range becomes the nearest in range; of the size that numpy's indices have where it runs."""
+    """Clamps indices to the range of an axis, as numpy's own integer type for indices."""
     from_start = np.where(index < 0, index + size, index) if from_end else index
     return np.clip(from_start, 0, max(size - 1, 0)).astype(np.intp)
 
@@ -34,7 +34,7 @@ def index(op: Index, arrays: Arrays) -> Array:
 
 
 def _along(op: Gather | Scatter, arrays: Arrays) -> tuple[Array, Array]:
-    """x and the index, with an axis at least."""
+    """x and the index, with at least one axis each."""
     x = np.atleast_1d(arrays[op.x])
     return x, _nearest(np.atleast_1d(arrays[op.index]), x.shape[op.axis])
 

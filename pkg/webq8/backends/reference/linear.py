@@ -25,7 +25,7 @@ def requantize(
     y: PerTensor,
     axis: int,
 ) -> Array:
-    """Accumulators to int8, as the op's epilogue says; `axis` is the output channels'."""
+    """Requantizes int32 accumulators to int8, with the op's epilogue; `axis` is that of the output channels."""
     shape = [1] * acc.ndim
     shape[axis] = -1
     v = acc.astype(np.float32) * np.float32(x.scale)

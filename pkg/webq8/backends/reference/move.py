@@ -1,4 +1,4 @@
-"""Ops that put elements to other places."""
+"""Ops that only move elements."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ __all__: list[str] = []
 
 
 def _row_major(y: Array) -> Array:
-    """A view's elements where its shape says; scalars stay scalars."""
+    """The elements of a view in a contiguous array; scalars stay scalars."""
     return np.ascontiguousarray(y).reshape(y.shape)
 
 
@@ -105,7 +105,7 @@ def split(op: Split, arrays: Arrays) -> Result:
 def pad(op: Pad, arrays: Arrays) -> Array:
     x, shape = arrays[op.x], arrays.out.shape
     y = np.full(shape, np.array(op.value).astype(x.dtype))
-    # what of x lands in y: nothing of an axis whose margin is cut away with all that it surrounds
+    # the part of x that y keeps; nothing where negative margins cut away a whole axis
     kept, at = list[Any](), list[Any]()
     for before, size, room in zip(op.before, x.shape, shape, strict=True):
         first, end = max(-before, 0), min(size, room - before)

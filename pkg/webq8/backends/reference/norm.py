@@ -12,7 +12,7 @@ __all__: list[str] = []
 
 
 def _normalize(x: Array, eps: float) -> tuple[Array, Array, Array]:
-    """Rows, normalized; their means and 1 / √(variance + eps)."""
+    """The normalized rows, their means, and 1 / √(variance + eps)."""
     x = x.astype(np.float64)
     mean = x.sum(axis=1) / max(x.shape[1], 1)
     variance = ((x - mean[:, None]) ** 2).sum(axis=1) / np.float64(x.shape[1])
@@ -27,7 +27,7 @@ def _affine(arrays: Arrays, y: Array, weight: MaybeRef, bias: MaybeRef, shape: t
 
 
 def _statistics(arrays: Arrays, *statistics: Array) -> tuple[Array, ...]:
-    """Results after the first."""
+    """The second and later results: means and 1 / √(variance + eps)."""
     outs = zip(arrays.outs[1:], statistics, strict=True)
     return tuple(statistic.reshape(out.shape).astype(np.float32) for out, statistic in outs)
 

@@ -11,7 +11,7 @@ __all__: list[str] = []
 
 
 def _taps(window: Window, x: Array, out: tuple[int, ...], fill: float) -> list[Array]:
-    """What each tap of the window reads, for all outputs of the shape `out` at once; `fill` outside of the map."""
+    """For each tap of the window, the elements that it reads for all outputs at once; `fill` outside of the map."""
     (kh, kw), (sh, sw), (dh, dw) = window.kernel, window.stride, window.dilation
     (h, w), (oh, ow), (ph, pw) = x.shape[-2:], out[-2:], window.padding[:2]
     height, width = dh * (kh - 1) + sh * (oh - 1) + 1, dw * (kw - 1) + sw * (ow - 1) + 1
@@ -25,7 +25,7 @@ def _taps(window: Window, x: Array, out: tuple[int, ...], fill: float) -> list[A
 
 
 def _first(window: Window, axis: int, out: int) -> Array:
-    """Where each window first meets the map: what torch gives for windows that hold nothing above −inf."""
+    """The first index of each window within the map, which torch gives for windows that hold nothing above −inf."""
     start, dilation = np.arange(out) * window.stride[axis] - window.padding[axis], window.dilation[axis]
     return np.asarray(start + dilation * np.maximum(0, -(start // dilation)))
 

@@ -1,4 +1,4 @@
-"""A program on the reference: its graphs, run by numpy one call at a time."""
+"""A program on the reference: its graphs, run by numpy one node at a time."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ class _Run(NamedTuple):
 
 
 class ReferenceProgram:
-    """Graphs that were checked; `base.Loaded`. A run is computed when it is waited for."""
+    """Graphs that are ready to run; `base.Loaded`. A run is computed when it is awaited."""
 
     device = None
 
@@ -40,4 +40,4 @@ class ReferenceProgram:
         return [Output(as_buffer(array, "result")[0]) for array in results]
 
     def close(self) -> None:
-        """Nothing: what it holds is Python's."""
+        """Does nothing: all memory is Python's."""

@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 
 def _count(op: Reduction, x: Array) -> int:
-    """How many elements a result is made of."""
+    """The number of elements that each result reduces."""
     return int(np.prod([x.shape[axis] for axis in op.axes]))
 
 
@@ -55,14 +55,14 @@ def variance(op: Variance, arrays: Arrays) -> Array:
 
 
 def _rows(op: Reduction, x: Array) -> Array:
-    """What each result is made of, as a row of its own."""
+    """The elements that each result reduces, as one row each."""
     kept = tuple(axis for axis in range(x.ndim) if axis not in op.axes)
     rows = np.transpose(x, (*kept, *op.axes))
     return np.asarray(rows.reshape(*rows.shape[: len(kept)], _count(op, x)))
 
 
 def _best(op: Extremum | ArgExtremum, rows: Array) -> Array:
-    """Where in its row each result stands: the first of equals, and the first NaN before all."""
+    """The index of the best element of each row: the first of equals, and the first NaN before all."""
     if not rows.size:
         return np.zeros(rows.shape[:-1], np.int64)
     return np.asarray(np.argmax(rows, axis=-1) if op.largest else np.argmin(rows, axis=-1))

@@ -1,4 +1,4 @@
-"""Resizing, with numpy's float32 arithmetic for what is read."""
+"""Resizing; which elements are read, and with what weight, is computed in float32."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def resize_nearest(op: ResizeNearest, arrays: Arrays) -> Array:
 
 
 def _linear_matrix(size: int, out: int, align_corners: bool, given: float) -> Array:
-    """[out, size]: the shares that outputs take of each row."""
+    """A matrix [out, size] of the weights with which each output row takes the input rows."""
     i = np.arange(out, dtype=np.float32)
     if out == size:
         at = i

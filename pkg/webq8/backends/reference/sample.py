@@ -1,4 +1,4 @@
-"""Maps, read at computed places: places in float32, as they decide what is read, and sums in float64."""
+"""Grid sampling: coordinates in float32, since they decide what is read, and sums in float64."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def _padded(at: Array, size: int, op: GridSample) -> Array:
 
 
 def _read(x: Array, row: Array, column: Array) -> Array:
-    """Elements [N, C, OH, OW] at whole coordinates; 0 beyond the map."""
+    """Reads elements [N, C, OH, OW] at whole coordinates; 0 beyond the map."""
     n, c, height, width = x.shape
     inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
     rows, columns = (np.where(inside, v, 0).astype(np.int64)[:, None] for v in (row, column))

@@ -1,4 +1,4 @@
-"""ExecuTorch's `.pte` files."""
+"""Reads and lowers ExecuTorch's `.pte` files."""
 
 from collections import Counter
 from collections.abc import Mapping

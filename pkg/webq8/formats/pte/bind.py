@@ -1,4 +1,4 @@
-"""The arguments of a call against its overload's declaration: plain values by name, or everything that is wrong."""
+"""Binds the arguments of a call to the declaration of its operator, and lowers the call, or finds all its problems."""
 
 import math
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ from webq8.ir.types import BadArg, Ref, Tensor, check_scale, usable_scale
 __all__ = ["Given", "Held", "lower_call"]
 
 _LONGEST_REASON = 400  # characters
-_LOOK = 16  # looking at a byte of a constant takes as long as packing so many
+_LOOK = 16  # looking at one byte of a constant takes as long as packing this many
 
 
 class Held(NamedTuple):
-    """A tensor that a call is given."""
+    """A tensor as an argument of a call: its place in the graph, and its type."""
 
     ref: Ref
     tensor: Tensor
@@ -31,7 +31,7 @@ Given = EValue | Held | tuple[Held | None, ...]
 
 
 def lower_call(overload: Overload, given: Sequence[Given], builder: Builder) -> tuple[Lowered | None, list[Problem]]:
-    """Adds the ops that a call means to a graph: their results, or what is wrong with the call."""
+    """Adds the ops of a call to a graph; returns the results of the call, and its problems."""
     return _Binder(overload, builder).lower(given)
 
 
@@ -114,7 +114,7 @@ class _Binder:
 
     def _unify(self, name: str, arg: TensorArg, shape: tuple[int, ...]) -> None:
         tokens = arg.tokens
-        if tokens == ("...",):  # any shape, the same as no other
+        if tokens == ("...",):  # any shape, tied to no other
             return
         if tokens and tokens[0][0] == "*":
             lead = len(shape) - (len(tokens) - 1)
@@ -143,7 +143,7 @@ class _Binder:
     def _contents(self, arg: TensorArg, tensor: Tensor) -> None:
         if arg.values == "any" or tensor.data is None:
             return
-        count = self.letters[arg.sizes.rstrip("+")]  # longer ones are padding
+        count = self.letters[arg.sizes.rstrip("+")]  # elements after these are padding
         elements = cast(tensor.data[: 4 * count], tensor.dtype)
         extremes = (min(elements), max(elements)) if elements and arg.values == "scales" else ()
         if all(map(math.isfinite, elements)) and all(map(usable_scale, extremes)):
@@ -155,7 +155,7 @@ class _Binder:
                 raise BadArg(f"element {i} is {v}; constants must be finite")
 
     def _check_out(self) -> None:
-        """Refuses results of dtypes that the overload does not give, whatever its arguments are."""
+        """Refuses declared results of a dtype that the operator never gives, before it is lowered."""
         out, declared = self.overload.out, self.builder.declared
         if not declared:
             return
@@ -170,7 +170,7 @@ class _Binder:
 
 
 class _Noting:
-    """Within it, a BadArg becomes a problem of the call, or of one of its arguments."""
+    """A context in which a BadArg becomes a problem of the call, or of one of its arguments."""
 
     def __init__(self, binder: _Binder, name: str = "") -> None:
         self.binder, self.name = binder, name
@@ -187,7 +187,7 @@ class _Noting:
 
 
 def _spend(budget: Budget, overload: Overload, given: Sequence[Given]) -> None:
-    """Takes what checking a call costs, bytes of constants and items of lists, from the budget."""
+    """Spends what binding a call costs: bytes of constants and items of lists."""
     items = constants = 0
     for arg, value in zip(overload.args.values(), given, strict=True):
         if isinstance(value, tuple | str) and not isinstance(value, Held):

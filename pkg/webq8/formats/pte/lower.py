@@ -1,4 +1,4 @@
-"""Lowers a method of a `.pte` file to a graph of ops, call by call, and finds everything that keeps it from running."""
+"""Lowers a method of a `.pte` file to a graph of ops, call by call, and finds all that keeps it from running."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ __all__ = ["lower", "lower_method"]
 
 
 def lower(method: PteMethod, what: str, budget: Budget | None = None) -> Graph:
-    """A method's graph; raises one error that lists everything that cannot be run."""
+    """Lowers a method; raises one error that lists all problems."""
     graph, problems = lower_method(method, budget or Budget(None, what))
     raise_problems(what, problems)
     return graph
@@ -26,8 +26,8 @@ def lower(method: PteMethod, what: str, budget: Budget | None = None) -> Graph:
 
 @Stage
 def lower_method(method: PteMethod, budget: Budget) -> Steps[tuple[Graph, list[Problem]]]:
-    """A method's graph, and everything that keeps it from running: what its reader, the declarations of its operators
-    and the flow of data say."""
+    """Lowers a method: its graph, and all problems that keep it from running, those of the reader, those of calls that
+    do not fit the declarations of their operators, and those of the flow of data."""
     if whole := [p for p in method.problems if not p.node]:
         return Graph((), (), (), ()), list(dict.fromkeys(whole))
     lowering = _Lowering(method, budget)
@@ -41,8 +41,8 @@ class _Lowering:
     def __init__(self, method: PteMethod, budget: Budget) -> None:
         self.method, self.builder = method, Builder(budget)
         self.problems = list(method.problems)
-        self.flow = list(_input_problems(method))  # what the flow of data says
-        self.refs: dict[int, Ref] = {}  # of values
+        self.flow = list(_input_problems(method))  # problems of the flow of data
+        self.refs: dict[int, Ref] = {}  # value id -> tensor of the graph
         for i in method.inputs:
             if isinstance(tensor := method.values[i], Tensor):
                 self.refs.setdefault(i, self.builder.add(tensor.type()))
@@ -115,12 +115,12 @@ class _Lowering:
                 self.flow.append(Problem("outputs", "", reason, FormatError))
         states = tuple(self._state(state) for state in self.method.states if state.next in self.refs)
         graph = Graph(tuple(self.builder.tensors), tuple(self.builder.nodes), self.inputs, tuple(outputs), states)
-        # calls that could not be lowered would only make the flow complain about what they should have computed
+        # where calls could not be lowered, the flow lacks their results, and its problems say nothing new
         return graph, self.problems or self.flow
 
 
 def _input_problems(method: PteMethod) -> Iterator[Problem]:
-    """A caller's data is written to one place, and over no constant."""
+    """The problems of inputs: each is a tensor of its own, and no constant."""
     seen = set[int]()
     for n, i in enumerate(method.inputs):
         value = method.values[i]

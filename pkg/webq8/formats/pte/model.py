@@ -1,4 +1,4 @@
-"""What a `.pte` file holds, as ExecuTorch has it: values by id, and calls of operators by name.
+"""The content of a `.pte` file, as ExecuTorch has it: values by id, and calls of operators by name.
 
 Value ids are indices into `PteMethod.values`; a call's arguments are value ids in the order of the operator's schema,
 the result last.
@@ -25,7 +25,7 @@ EValue = Tensor | ListRef | int | float | bool | str | None | tuple[int, ...] | 
 
 
 class OperatorCall(NamedTuple):
-    """`where` it stands in the file, for messages."""
+    """A call of an operator. `where` is its place in the file, for messages."""
 
     name: str
     args: tuple[int, ...]
@@ -42,7 +42,7 @@ class PteState(NamedTuple):
 
 
 class PteMethod(NamedTuple):
-    """`problems` lists what the reader could not carry over; a method that has some cannot run."""
+    """A method as one flat list of calls. `problems` lists what webq8 cannot do; a method with problems cannot run."""
 
     name: str
     values: tuple[EValue, ...]
@@ -54,7 +54,7 @@ class PteMethod(NamedTuple):
 
 
 class PteProgram(NamedTuple):
-    """`size`: bytes of the file that it was read from."""
+    """The methods of a file by name, and the size of the file in bytes."""
 
     methods: Mapping[str, PteMethod]
     size: int

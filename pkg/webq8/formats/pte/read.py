@@ -165,7 +165,7 @@ class _MethodReader:
 
     @cached_property
     def _operators(self) -> list[str]:
-        """Full names."""
+        """The full names of the operators that calls refer to by index."""
         pairs = ((t.string(0), t.string(1)) for t in self.plan.tables(6, f"{self.what}, operator"))
         return [f"{name}.{overload}" if overload else name for name, overload in pairs]
 
@@ -245,7 +245,7 @@ class _MethodReader:
         raise FormatError(f"{self.what}: {node}: unknown type {kind}")
 
     def _resolve_list(self, value: EValue) -> EValue:
-        """Lists of ints are stored as ids of int values."""
+        """The integers of a list, which is stored as the ids of int values."""
         if not isinstance(value, _IntList):
             return value
         items = [self.values[self._id(i, "a list of ints")] for i in value]
@@ -323,8 +323,8 @@ class _MethodReader:
             self._write(i)
 
     def _mutate(self, target: int, args: tuple[int, ...], node: str) -> None:
-        """A copy in place. From here on the file means the copy by the target; a target that nothing has written before
-        keeps it for the next run."""
+        """Replaces a copy in place by a copy to a new value, which later calls read in place of `target`. A target that
+        nothing has written before is a state: the next run reads the copy."""
         old, source, non_blocking, _ = args
         for i in (old, source):
             self._read(i, node)
@@ -339,7 +339,7 @@ class _MethodReader:
         self.moved[target] = new
 
     def _unmoved(self, i: int) -> int:
-        """An argument, with what has been moved in a list looked up."""
+        """The id of an argument; of a list that holds values which were moved, the id of a new list."""
         value = self.values[i]
         if isinstance(value, ListRef) and not self.moved.keys().isdisjoint(value.ids):
             self.values.append(ListRef(tuple(self.moved.get(j, j) for j in value.ids)))
@@ -360,7 +360,7 @@ class _MethodReader:
                 self.holder[self.memory[j]] = j
 
     def _read(self, i: int, node: str) -> None:
-        """The exporter leaves static views out: a view lies where its source does, and nothing writes it."""
+        """Adds the copy for a view that the exporter left out: it lies where its source does, and no call writes it."""
         for j in self._tensors(i):
             tensor = self.values[j]
             if j in self.written or j not in self.memory or not isinstance(tensor, Tensor):
@@ -425,7 +425,7 @@ class _MethodReader:
             self._carry(ids[inner], outer, f"{where}, value {inner}")
 
     def _same(self, inner: EValue, outer: int, node: str) -> bool:
-        """Whether a value within a delegate is just what it is outside."""
+        """Whether a value has the same shape and dtype inside of a delegate and outside."""
         other = self.values[outer]
         if not isinstance(inner, Tensor) or not isinstance(other, Tensor):
             self.problems.append(Problem(node, "", "a delegate's inputs and outputs must be tensors"))
@@ -438,10 +438,10 @@ class _MethodReader:
         return (inner.shape, inner.dtype) == (other.shape, other.dtype)
 
     def _carry(self, source: int, target: int, node: str) -> None:
-        """Calls that give `target` the elements of `source`, in its own shape; delegates narrow int64 to int32."""
+        """Adds calls that copy `source` to `target` in the shape of that; delegates narrow int64 to int32."""
         x, y = self.values[source], self.values[target]
         if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
-            return  # `_same` has told so
+            return  # `_same` has added the problem
         if x.dtype != y.dtype:
             wide, source = source, len(self.values)
             self.values.append(Tensor(x.shape, y.dtype))
@@ -455,4 +455,4 @@ class _MethodReader:
 
 
 class _IntList(tuple[int, ...]):
-    """Ids of int values, until they are resolved."""
+    """The ids of int values, until their values are looked up."""

@@ -1,4 +1,4 @@
-"""The schemas of ExecuTorch's operators, as far as webq8 takes them.
+"""Declarations of ExecuTorch's operators: which arguments webq8 takes, and which function lowers their calls.
 
     @lowers("et_vk.q8ta_linear.default", x=I8("*B K"), x_scale=SCALE, …, out=I8("*B N"))
     def q8ta_linear(g: Builder, x: Argument, x_scale: float, …) -> Ref: …
@@ -49,7 +49,7 @@ __all__ = [
 
 
 def got(value: "EValue | tuple[tuple[int, EValue], ...]") -> str:
-    """What was given as an argument, for a message."""
+    """Describes a given argument, for a message."""
     if isinstance(value, Tensor):
         return f"a tensor {value.dtype} {shown(value.shape)}"
     if isinstance(value, ListRef) or (isinstance(value, tuple) and value and isinstance(value[0], tuple)):
@@ -64,7 +64,7 @@ class Scalar:
     default: Any = field(default=..., kw_only=True)
 
     def text(self) -> str:
-        """For the listing of ops: what the class says of itself, up to the first comma or stop."""
+        """The argument in the listing of ops: the docstring of its class, up to the first comma or stop."""
         words = re.split("[,.;]", type(self).__doc__ or "")[0]
         return words[:1].lower() + words[1:]
 
@@ -229,7 +229,7 @@ class TensorArg:
     const: bool = False
     const_of: tuple[str, ...] = ()  # dtypes that must be constants
     optional: bool = False
-    values: Literal["any", "finite", "scales"] = "any"  # what a constant's elements are checked for
+    values: Literal["any", "finite", "scales"] = "any"  # what the elements of a constant must be
     like: str | None = None  # the argument whose dtype it has, or that names its dtype (null: any)
 
     @cached_property
@@ -238,7 +238,7 @@ class TensorArg:
 
     @cached_property
     def minima(self) -> tuple[tuple[int, str], ...]:
-        """Axes, counted from the end, that are at least a letter."""
+        """Axes (counted from the end) that are at least as long as a letter says, and these letters."""
         return tuple((n - len(self.tokens), t[:-1]) for n, t in enumerate(self.tokens) if t.endswith("+"))
 
     def must_be_constant(self, dtype: str) -> bool:
@@ -250,7 +250,7 @@ class TensorArg:
 
 @dataclass(frozen=True)
 class TensorList:
-    """A list of tensors (`cat`'s), or several outputs (`max_pool2d_with_indices`'s); bound as a tuple of operands.
+    """A list of tensors (`cat`'s), or several outputs (`max_pool2d_with_indices`'s); bound as a tuple of arguments.
 
     One element serves a list of any length.
     """
@@ -316,7 +316,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Overload:
-    """An operator under its full name: its arguments in the order of the schema, `out` apart, and what lowers it."""
+    """An operator under its full name: its arguments in the order of its schema, without `out`, and what lowers it."""
 
     name: str
     args: Mapping[str, Arg]
@@ -338,8 +338,8 @@ OVERLOADS: dict[str, Overload] = {}
 def lowers(
     *names: str, out: TensorArg | TensorList, **args: Arg
 ) -> Callable[[Callable[..., Lowered]], Callable[..., Lowered]]:
-    """Registers what lowers an operator under its full names. `args` in the order of the schema; the function takes a
-    Builder, and those of them that are not ignored, by name: an Argument for a tensor, a tuple of them for a list."""
+    """Declares an operator under its full names, with `args` in the order of its schema, and what lowers it: a function
+    of a Builder and of those `args` that are not ignored, by name. A tensor is an Argument, a list a tuple of them."""
 
     def register(function: Callable[..., Lowered]) -> Callable[..., Lowered]:
         for name in names:

@@ -1,4 +1,4 @@
-"""What both readers say of tensors: which shapes can be, and what of a sound file webq8 does not do at all."""
+"""Rules for tensors in programs and in delegates alike: which shapes are valid, and what is not supported."""
 
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import FormatError, Problem, shown

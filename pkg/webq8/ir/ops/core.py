@@ -12,7 +12,7 @@ Types = Sequence[Tensor]  # by Ref
 
 @dataclass_transform(frozen_default=True)
 class Op:
-    """What is computed, of which tensors: a frozen dataclass to type checkers and to those who use it.
+    """What is computed, and from which tensors: a frozen dataclass to type checkers and to those who use it.
 
     Fields of the types Ref, MaybeRef and Refs are what the op reads; the node that holds the op knows its results.
     Ops are made here rather than by `dataclasses`, which compiles a page's methods for a millisecond a class.

@@ -87,7 +87,7 @@ class Elementwise(Op):
     x: Ref
 
     def dtypes(self) -> tuple[str, ...]:
-        """Those that the function takes."""
+        """The dtypes that the function takes."""
         return _FLOATS
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
@@ -161,12 +161,12 @@ class Lookup(Elementwise):
 
 
 class Binary(Op):
-    """y = f(a, b), both broadcast: a + alpha · b for "add" (0 < alpha or not, so differences are sums), a · b, a / b,
-    quotients rounded to zero ("div_trunc") or down ("div_floor"), rests of the same divisions ("fmod", "remainder"),
+    """y = f(a, b), both broadcast: a + alpha · b for "add" (with a negative alpha a difference), a · b, a / b,
+    quotients rounded to zero ("div_trunc") or down ("div_floor"), the remainders of these ("fmod", "remainder"),
     a ^ b, and "atan2", the angle of the point (b, a).
 
-    Numbers are float32 or integers; integers wrap around, quotients of theirs are float32. Sums, products and extremes
-    of int8 with one scale, and such or float32, are int8 of that kind, kept within `bounds` once they are quantized.
+    a and b are float32 or integers. Integers wrap around, and their quotients are float32. a may also be int8 with one
+    scale, and b such or float32: then sums, products and extremes are int8 with one scale, within `bounds`.
     """
 
     FUSES_BOUNDS = True
@@ -196,7 +196,8 @@ class Binary(Op):
 
 
 class Compare(Op):
-    """Whether a and b, both broadcast, are in an order; NaN is in none. A truth value."""
+    """Whether a and b compare as the function says, both broadcast: a truth value. NaN is unequal to all, and has
+    no order."""
 
     a: Ref
     b: Ref
@@ -213,7 +214,7 @@ class Compare(Op):
 
 
 class Logical(Op):
-    """Whether both of two truth values hold, or one of them; both are broadcast."""
+    """Whether both of two truth values hold, or any of them; both are broadcast."""
 
     a: Ref
     b: Ref

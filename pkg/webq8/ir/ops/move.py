@@ -1,4 +1,4 @@
-"""Ops that put elements to other places, or call them something else."""
+"""Ops that move elements, or change what they stand for."""
 
 from dataclasses import replace
 

@@ -36,7 +36,7 @@ class Reduction(Op):
     keepdims: bool
 
     def shape(self, x: Shape) -> Shape:
-        """The result's, for x of this shape."""
+        """The shape of the result, for x of this shape."""
         return tuple(1 if i in self.axes else s for i, s in enumerate(x) if self.keepdims or i not in self.axes)
 
     def terms(self, x: Shape) -> int:

@@ -17,8 +17,8 @@ class Padding(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The elements of a padded map that an output reads: `kernel` of them, `dilation` apart; the next output's are a
-    `stride` further. All in elements, (height, width)."""
+    """The elements of a padded map that a result is made of: `kernel` of them, `dilation` apart; those of the next
+    result are a `stride` further. All in elements, (height, width)."""
 
     kernel: tuple[int, int]
     stride: tuple[int, int] = (1, 1)

@@ -7,7 +7,7 @@ from webq8.formats.pte.schema import OVERLOADS, Overload
 
 __all__ = ["all_overloads", "find_overload"]
 
-# not read yet, those that most files use last
+# families that are not imported yet; popped from the end, where those are that most files use
 _FAMILIES = [
     *("sample", "sort", "indexing", "norm", "resize", "matmul", "conv_float", "create", "average", "reduce", "pool"),
     *("elementwise", "move", "linear", "conv", "quantize"),
@@ -15,14 +15,14 @@ _FAMILIES = [
 
 
 def find_overload(name: str) -> Overload | None:
-    """The overload of a full name. Families are imported one by one until one of them has it: each takes pages time."""
+    """The overload of a full name. Imports families one by one until one has it, since each import takes pages time."""
     while name not in OVERLOADS and _FAMILIES:
         import_module(f"{__name__}.{_FAMILIES.pop()}")
     return OVERLOADS.get(name)
 
 
 def all_overloads() -> Mapping[str, Overload]:
-    """Those of all families, by full name."""
+    """The overloads of all families, by full name."""
     while _FAMILIES:
         import_module(f"{__name__}.{_FAMILIES.pop()}")
     return OVERLOADS

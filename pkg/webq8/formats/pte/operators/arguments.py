@@ -1,4 +1,4 @@
-"""Arguments that operators of several families have."""
+"""Declarations of arguments that several families of operators share."""
 
 from webq8.errors import Unsupported
 from webq8.formats.pte.model import EValue

@@ -1,8 +1,8 @@
 """Means of int8: summed in int32 and scaled once, so that every device gives the same bytes.
 
-y = round(Σ (x − x_zero_point) · factor) + y_zero_point with one factor a count of terms, x_scale / (count · y_scale),
-computed in double and rounded to float32. With a `table`, its entry for x, a whole number of x_scale, takes the place
-of x: so means of functions of int8 are such, too.
+y = round(Σ (x − x_zero_point) · factor) + y_zero_point with one factor for each count of terms,
+x_scale / (count · y_scale), computed in double and rounded to float32. With a `table`, its entry for x, a multiple of
+x_scale, takes the place of x, so that a mean of a function of int8 is of this form, too.
 """
 
 from webq8.formats.pte.operators.pool import (
@@ -31,7 +31,7 @@ _TABLE = Ints(optional=True, default=None)
 def _terms(
     g: Builder, x: Argument, x_scale: float, x_zero_point: int, table: tuple[int, ...] | None
 ) -> tuple[Ref, FixedPointTable | None]:
-    """x, and what its integers stand for where that is not what its quantization says."""
+    """x, and the table of what its integers stand for, if the call has one."""
     if table is None:
         return g.quantized(x.ref, PerTensor(x_scale, x_zero_point)), None
     return x.ref, FixedPointTable(tuple(entry - x_zero_point for entry in table), x_scale)

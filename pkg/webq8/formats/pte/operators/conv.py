@@ -24,7 +24,7 @@ _OUT = I8("N OC OH OW")
 
 
 def _declared(weight: str, **more: Arg) -> dict[str, Arg]:
-    """Arguments in the order of the schemas; `more` comes before the dilation."""
+    """The arguments of an int8 convolution in the order of its schema; `more` comes before the dilation."""
     return {
         "x": I8("N IC H W"),
         "x_scale": SCALE,
@@ -146,7 +146,7 @@ def conv2d_transposed(
 def _from_rows(
     g: Builder, x: Argument, weight: Argument, scales: Argument, kernel: tuple[int, int], groups: int
 ) -> Ref:
-    """Weights [OC, Kh, Kw, IC/groups] of rows that may be padded."""
+    """Weights as [OC, Kh, Kw, IC/groups], from rows that may be padded."""
     depth = x.shape[1] // groups
     length = kernel[0] * kernel[1] * depth
     weight.check_size(1, length, "R")
@@ -154,7 +154,7 @@ def _from_rows(
 
 
 def _from_taps(g: Builder, weight: Argument, scales: Argument) -> Ref:
-    """Weights [OC, Kh, Kw, 1] of [Kh, Kw, OC]."""
+    """Weights as [OC, Kh, Kw, 1], from [Kh, Kw, OC]."""
     assert weight.data is not None, "declared constant"
     assert scales.data is not None, "declared constant"
     kh, kw, channels = weight.shape

@@ -77,7 +77,7 @@ def empty(g: Builder, size: Shape | None = None, x: Argument | None = None, dtyp
     return _filled(g, size, x, dtype, 0)
 
 
-_MOST_FRACTIONS = 2**20  # they are computed here
+_MOST_FRACTIONS = 2**20  # these are computed here
 _SEQUENCE = TensorArg(("float32", "int8", "uint8", "int32", "int64"), "*O")
 _STEP = NumberOrTruth(default=1)
 
@@ -96,8 +96,8 @@ def arange(g: Builder, end: float, start: float = 0, step: float = 1, dtype: str
     integers = all(isinstance(n, int) for n in numbers)
     kind = g.declared_dtype(dtype or ("int64" if integers else "float32"))
     if all(n == n // 1 and INT64[0] <= n <= INT64[1] for n in numbers):
-        first, last, apart = int(start), int(end), int(step)
-        return g.emit(Sequence(first, apart, -((first - last) // apart), kind))
+        first, last, stride = int(start), int(end), int(step)
+        return g.emit(Sequence(first, stride, -((first - last) // stride), kind))
     if kind != "float32":
         raise BadArg(f"{start} to {end} in steps of {step}, not all of them integers, as {kind}", Unsupported)
     count = (end - start) / step

@@ -1,4 +1,4 @@
-"""Functions of one element, and of two or three broadcast ones; comparisons.
+"""Elementwise functions of one operand, and of two or three that are broadcast; comparisons.
 
 Integers stand for themselves here, whatever an earlier call took them for; only `q8ta_` operators say otherwise.
 """
@@ -49,11 +49,11 @@ _FOUR_BYTES = TensorArg(NUMBERS[:2], "*S")
 
 
 def _plain(g: Builder, x: Argument) -> Ref:
-    """The integers of a tensor as numbers of their own."""
+    """A tensor whose integers stand for themselves."""
     return g.quantized(x.ref, None)
 
 
-# --- one element
+# --- one operand
 
 
 def _lowers_unary(name: UnaryFunction, formula: str, tensor: TensorArg = _FLOATS) -> None:
@@ -168,7 +168,7 @@ def hardshrink(g: Builder, x: Argument, lambd: float) -> Ref:
     out=I8("*S"),
 )
 def q8ta_relu(g: Builder, x: Argument, x_scale: float, x_zero_point: int, y_scale: float, y_zero_point: int) -> Ref:
-    """y = quantize(max((x − x_zero_point) · x_scale, 0)): int8 of any shape, by a table of 256 entries."""
+    """y = quantize(max((x − x_zero_point) · x_scale, 0)): int8 of any shape, by a lookup table of 256 entries."""
     of_x, of_y = PerTensor(x_scale, x_zero_point), PerTensor(y_scale, y_zero_point)
     ref = g.quantized(x.ref, of_x)
     return g.emit(Lookup(ref, requantizing_table(of_x, (Clamp(ref, low=0.0),), of_y)), of_y)
@@ -180,9 +180,9 @@ def table(g: Builder, x: Argument, table: tuple[int, ...]) -> Ref:
     return g.emit(Lookup(x.ref, bytes(v & 255 for v in table)))
 
 
-# --- two elements
+# --- two operands
 #
-# Decorators work from the bottom up, and what is registered first has the short name: the overload for tensors.
+# Decorators work from the bottom up, and the first declaration has the short name: the overload for tensors.
 
 _OTHER = TensorArg(NUMBERS, "*T", like="x")
 _RESULT = TensorArg(NUMBERS, "*O", like="x")

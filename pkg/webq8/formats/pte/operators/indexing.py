@@ -1,4 +1,4 @@
-"""Elements that index tensors, masks or slices pick out, read or written."""
+"""Reads and writes elements that index tensors, masks or slices select."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ _INDEX = TensorArg(INDICES, "*I")
 
 
 def _emit(g: Builder, op: Op, *names: str) -> Ref:
-    """The result of an op, whose index tensors have these names in messages."""
+    """Emits an op; messages about its index tensors have these names."""
     try:
         return g.emit(op)
     except BadIndex as e:
@@ -40,7 +40,7 @@ def _emit(g: Builder, op: Op, *names: str) -> Ref:
 
 
 def _true_places(g: Builder, mask: Argument) -> Iterator[Ref]:
-    """A constant mask as the indices, one for each of its axes, of the elements that it is true for."""
+    """The indices of the elements for which a constant mask is true, one tensor for each axis of the mask."""
     assert mask.data is not None, "computed masks are told apart"
     places = [*compress(count(), mask.data)]
     for at, size in enumerate(mask.shape):
@@ -179,7 +179,7 @@ def scatter_add(g: Builder, x: Argument, dim: int, index: Argument, src: Argumen
 
 
 def _put(g: Builder, x: Argument, src: Argument, at: int, places: range, replaced: tuple[int, ...]) -> Ref:
-    """x with places along an axis replaced; src has the shape `replaced`."""
+    """x with the elements at some indices along an axis replaced by src, which has the shape `replaced`."""
     if src.shape != replaced:
         raise BadArg(f"src {list(src.shape)} is not of the shape {list(replaced)} that it replaces")
     part = reshaped(g, g.quantized(src.ref, None), (*x.shape[:at], len(places), *x.shape[at + 1 :]))

@@ -42,7 +42,7 @@ __all__ = ["reshaped", "selected_index", "slice_range"]
 
 
 def reshaped(g: Builder, x: Ref, shape: Shape) -> Ref:
-    """x in another shape: x itself where it has that, and a constant still a constant."""
+    """x in another shape: x itself where it has that shape already; a constant stays a constant."""
     tensor = g.type(x)
     if tensor.shape == shape:
         return x
@@ -181,7 +181,7 @@ def t(g: Builder, x: Argument) -> Ref:
 
 
 def slice_range(x: Argument, dim: int, start: int, end: int, step: int) -> tuple[int, range]:
-    """The axis that is sliced, and the places along it that are taken."""
+    """The axis that is sliced, and the indices along it that are taken."""
     if not x.shape:
         raise BadArg("a scalar has no dimension to slice")
     if step < 1:
@@ -191,7 +191,7 @@ def slice_range(x: Argument, dim: int, start: int, end: int, step: int) -> tuple
 
 
 def selected_index(x: Argument, dim: int, index: int) -> tuple[int, int]:
-    """The axis that a place is selected along, and the place, counted from the start."""
+    """The axis along which an index is selected, and the index, counted from the start."""
     if not x.shape:
         raise BadArg("a scalar has no dimension to select from")
     at = axis(dim, len(x.shape))
@@ -201,7 +201,7 @@ def selected_index(x: Argument, dim: int, index: int) -> tuple[int, int]:
 
 
 def _sliced(g: Builder, x: Argument, taken: dict[int, range]) -> Ref:
-    """Places along some of the axes, all along the others."""
+    """A slice of x: ranges of indices along some axes, all indices along the others."""
     ranges = [taken.get(at, range(size)) for at, size in enumerate(x.shape)]
     if all(places == range(size) for places, size in zip(ranges, x.shape, strict=True)):
         return x.ref
@@ -221,7 +221,7 @@ def _sliced(g: Builder, x: Argument, taken: dict[int, range]) -> Ref:
     out=result(),
 )
 def slice_copy(g: Builder, x: Argument, dim: int, start: int, end: int, step: int) -> Ref:
-    """x[start:end:step] along `dim`, as Python slices: negative places count from the end."""
+    """x[start:end:step] along `dim`, as Python slices: negative indices count from the end."""
     at, places = slice_range(x, dim, start, end, step)
     return _sliced(g, x, {at: places})
 
@@ -376,7 +376,7 @@ def _joined(g: Builder, tensors: Sequence[Argument], at: int) -> Ref:
 )
 def cat(g: Builder, tensors: tuple[Argument, ...], dim: int) -> Ref:
     """`tensors` one after another along `dim`; their other sizes are equal."""
-    # those of shape [0] go with any others, as torch has it
+    # torch ignores tensors of shape [0], whatever the others are
     whole = [x for x in tensors if x.shape != (0,)] or list(tensors[:1])
     if not whole or not whole[0].shape:
         raise BadArg("there must be a tensor, and scalars cannot be joined")

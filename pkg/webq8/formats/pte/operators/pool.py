@@ -1,4 +1,4 @@
-"""Pools of float32 maps, and the largest of int8 ones."""
+"""Pooling: maximum of float32 and int8 maps, average of float32 maps."""
 
 from webq8.formats.pte.schema import F32, I8, Argument, Bool, Int, Pair, TensorArg, TensorList, lowers
 from webq8.ir.builder import Builder

@@ -1,4 +1,4 @@
-"""Between floats and the integers that stand for them: by numbers, by tensors of one element, by channels."""
+"""Quantizing and dequantizing: by numbers, by tensors of one element, and by channels."""
 
 from array import array
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ def _quantize(
 
 
 def _check_codes(x: Argument, qmin: int | None, qmax: int | None, dtype: str | None) -> None:
-    """What a call that dequantizes says of the integers that it reads has to be true."""
+    """Raises BadArg where a call that dequantizes states a dtype or bounds that do not fit the integers it reads."""
     if dtype not in (None, x.dtype):
         raise BadArg(f"dtype: {dtype} is not that of the tensor, {x.dtype}")
     for name, bound in (("qmin", qmin), ("qmax", qmax)):
@@ -165,7 +165,7 @@ def _single(scale: Argument, zero_point: Argument, dtype: str) -> PerTensor | Dy
 
 
 def _refs(quantization: PerTensor | PerChannel | Dynamic) -> tuple[Ref | None, Ref | None]:
-    """The numbers that an op reads in tensors."""
+    """The tensors from which an op reads scales and zero points."""
     return (quantization.scale, quantization.zero_point) if isinstance(quantization, Dynamic) else (None, None)
 
 
@@ -333,7 +333,7 @@ def _dequantized(
     scales: "memoryview[Any]",
     zero_points: "memoryview[Any] | None" = None,
 ) -> bytes:
-    """The float32 numbers that integers stand for, `inner` neighbours of a channel in a row."""
+    """The float32 numbers that integers stand for; each channel has `inner` integers in a row."""
     zeros = bytes(channels) if zero_points is None else zero_points
     rounded = f32 if x.itemsize == 4 else int
     out = array("f")
@@ -343,7 +343,7 @@ def _dequantized(
     return out.tobytes()
 
 
-# --- scale and zero point of what is to be quantized
+# --- choosing scale and zero point
 
 
 @lowers(

@@ -20,7 +20,7 @@ def _pair(values: tuple[float, ...]) -> tuple[float, float]:
 def _size_and_scales(
     x: Argument, output_size: tuple[int, ...] | None, scale_factors: tuple[float, ...] | None
 ) -> tuple[tuple[int, int], tuple[float, float]]:
-    """From the one of them that is given."""
+    """The output size and the scales, of which a call gives one."""
     if (output_size is None) == (scale_factors is None):
         raise BadArg("either output_size or scale_factors is needed")
     if output_size is not None:

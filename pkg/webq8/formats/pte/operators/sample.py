@@ -1,4 +1,4 @@
-"""Maps, read at computed places."""
+"""Grid sampling: maps that are read at computed coordinates."""
 
 from webq8.formats.pte.schema import F32, Argument, Bool, Choice, lowers
 from webq8.ir.builder import Builder
@@ -23,7 +23,7 @@ _PADDINGS: tuple[Beyond, ...] = ("zeros", "border", "reflection")
     out=F32("N C OH OW"),
 )
 def grid_sampler(g: Builder, x: Argument, grid: Argument, interpolation: int, padding: int, align_corners: bool) -> Ref:
-    """y[n, c, i, j] = x[n, c] at the place grid[n, i, j] = (x, y), where −1 and 1 are the edges of x, or with
+    """y[n, c, i, j] = x[n, c] at the point grid[n, i, j] = (x, y), where −1 and 1 are the edges of x, or with
     `align_corners` the centres of its corners. interpolation: 0 bilinear, 1 nearest, 2 bicubic. padding, what lies
     beyond: 0 zeros, 1 the border, 2 reflections."""
     # the exporter keeps equal constants once: 0.0 and False may stand for 0

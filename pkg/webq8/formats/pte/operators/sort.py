@@ -1,5 +1,4 @@
-"""The largest or smallest elements in order. Stable sorts and sorted results are all that there are, whatever is asked
-for."""
+"""Sorting, and the largest or smallest elements. Sorts are stable and results sorted, whatever a call asks for."""
 
 from webq8.formats.pte.schema import IGNORED, Argument, Bool, Int, TensorArg, TensorList, lowers
 from webq8.ir.builder import Builder

@@ -1,0 +1,7 @@
+// uses walk
+
+alias Offset = vec2<u32>;
+
+fn strides_of(axis: vec4<u32>) -> Offset {
+  return axis.yz;
+}

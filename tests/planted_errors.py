@@ -336,7 +336,8 @@ PLANTED = (
         "backend: loading that fails keeps its buffers",
         "pkg/webq8/backends/gpu_program.py",
         "        except BaseException:\n            loaded.close()\n            raise\n",
-        "        except BaseException as e:\n            e.loaded, loaded.close = loaded, lambda: None\n            raise\n",
+        "        except BaseException as e:\n"
+        "            e.kept, loaded.close = loaded, lambda: None\n            raise\n",
         ("tests/unit/test_null.py",),
     ),
     Planted(

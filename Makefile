@@ -1,11 +1,11 @@
-# make setup | demo | serve | test | firefox | lint | bench | soak | clean.  Each sets up what it needs; a second run downloads nothing.
+# make setup | demo | serve | test | firefox | lint | bench | soak | planted | clean.  Each sets up what it needs; a second run downloads nothing.
 PYTHON ?= python3
 BIN := .venv/bin
 
 # Stamps say that a step was done with these very lock and project files.
 VENV := .make/venv-$(shell cat requirements.lock pyproject.toml | cksum | cut -d' ' -f1)
 
-.PHONY: setup demo serve test firefox lint bench soak clean
+.PHONY: setup demo serve test firefox lint bench soak planted clean
 
 setup: $(VENV)
 	@$(BIN)/webq8 setup --install-chromium
@@ -40,6 +40,9 @@ firefox: setup
 
 soak: setup
 	$(BIN)/python tests/soak.py
+
+planted: setup
+	$(BIN)/python tests/planted.py
 
 bench: setup
 	$(BIN)/python tests/bench/bench.py

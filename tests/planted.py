@@ -54,7 +54,7 @@ def plant(planted: Planted, copy: Path) -> tuple[bool, str]:
         status, output = run_tests(copy, planted.tests)
     finally:
         path.write_text(original, "utf-8")
-    if status == TESTS_FAILED and (failed := re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)):
+    if status == TESTS_FAILED and (failed := re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", output, re.MULTILINE)):
         return True, failed[1]
     return False, "NOT FOUND" if status == 0 else f"pytest ended with {status}:\n{output[-2000:]}"
 

@@ -96,8 +96,8 @@ PLANTED = (
     Planted(
         "bias dropped",
         "pkg/webq8/kernels/epilogue.py",
-        "per_channel(self.weight, self.bias, channels, padded)",
-        "per_channel(self.weight, None, channels, padded)",
+        "per_channel(self.weight, self.bias, self._room)",
+        "per_channel(self.weight, None, self._room)",
         on_gpu("q8ta_linear"),
     ),
     Planted(
@@ -144,11 +144,11 @@ PLANTED = (
         ("tests/unit/test_goldens.py", "-k", "kernel"),
     ),
     Planted(
-        "reader: a state keeps what its first copy left in it",
+        "reader: the first data of a state taken for a constant",
         "pkg/webq8/formats/pte/read.py",
-        "or target in self.states:",
-        "and target not in self.states:",
-        ("tests/unit/test_state.py",),
+        "data = self.file.initial(constant, size, node) if changes else self.file.constant(constant, size, node)",
+        "data = self.file.constant(constant, size, node)",
+        ("tests/unit/test_pte_state.py",),
     ),
     Planted(
         "arguments: a lower bound that is absent is 0",
@@ -169,7 +169,7 @@ PLANTED = (
         "pkg/webq8/ir/builder.py",
         "if tensor.quantization is None and ref not in self._read:",
         "if tensor.quantization is None:",
-        ("tests/unit/test_passes.py",),
+        ("tests/unit/test_builder.py",),
     ),
     Planted(
         "op: of two clamps in a row, the second bounds nothing",
@@ -183,14 +183,14 @@ PLANTED = (
         "pkg/webq8/ir/ops/elementwise.py",
         "if tensor.dtype not in dtypes or tensor.quantization is not None:",
         "if tensor.dtype not in dtypes:",
-        ("tests/unit/test_float_ops.py",),
+        ("tests/unit/test_builder.py",),
     ),
     Planted(
         "pass: the tensor that alpha is for taken for the other",
         "pkg/webq8/passes/int8.py",
         "if a not in self.grids and op.alpha == 1.0:",
         "if a not in self.grids:",
-        ("tests/unit/test_passes.py",),
+        ("tests/unit/test_arithmetic.py",),
     ),
     Planted(
         "pass: bounds quantized by the scale of another tensor",
@@ -200,10 +200,24 @@ PLANTED = (
         ("tests/unit/test_passes.py",),
     ),
     Planted(
+        "pass: what is not a number compared as the zero point",
+        "pkg/webq8/passes/int8.py",
+        "path.possible(op.x) and path.keeps_nan():",
+        "path.possible(op.x):",
+        ("tests/unit/test_arithmetic.py",),
+    ),
+    Planted(
         "pass: the second of two tables taken by unsigned bytes",
         "pkg/webq8/passes/tables.py",
         "bytes(second[v ^ 128] for v in first)",
         "bytes(second[v] for v in first)",
+        ("tests/unit/test_passes.py",),
+    ),
+    Planted(
+        "pass: a table joins the sums before it, though others read these as well",
+        "pkg/webq8/passes/tables.py",
+        "isinstance(before.op, Linear | Conv2d) or editor.uses(before.outputs[0]) != 1:",
+        "isinstance(before.op, Linear | Conv2d):",
         ("tests/unit/test_passes.py",),
     ),
     Planted(
@@ -272,8 +286,8 @@ PLANTED = (
     Planted(
         "kernel: sums of float32 where they are too long to be exact",
         "pkg/webq8/kernels/conv.py",
-        'constants={"long_sums": c.in_channels > _EXACT_PRODUCTS}',
-        'constants={"long_sums": False}',
+        '"long_sums": c.in_channels > _EXACT_PRODUCTS,',
+        '"long_sums": False,',
         on_gpu("q8ta_conv2d"),
     ),
     Planted(
@@ -309,7 +323,7 @@ PLANTED = (
         "pkg/webq8/backends/reference/core.py",
         "states[:] = [arrays[state.next] for state in graph.states]",
         "states[:] = [arrays[state.value] for state in graph.states]",
-        ("tests/unit/test_state.py",),
+        ("tests/unit/test_pte_state.py",),
     ),
     Planted(
         "backend: a state is left where the run has found it",
@@ -322,7 +336,8 @@ PLANTED = (
         "backend: loading that fails keeps its buffers",
         "pkg/webq8/backends/gpu_program.py",
         "        except BaseException:\n            loaded.close()\n            raise\n",
-        "        except BaseException as e:\n            e.loaded, loaded.close = loaded, lambda: None\n            raise\n",
+        "        except BaseException as e:\n"
+        "            e.kept, loaded.close = loaded, lambda: None\n            raise\n",
         ("tests/unit/test_null.py",),
     ),
     Planted(

@@ -98,15 +98,73 @@ class _Random(Builder):
         args = (Ref(x), *self.params[x], *params)
         return self.keep(self.call("et_vk.q8ta_relu.default", *args, out=(self.shape(x), "int8")), params)
 
-    # --- dequantize, float32 ops with exact results, quantize
+    # --- dequantize, float32 ops that run on int8 or have exact results, quantize
 
     def through_float(self, x: int) -> int:
         y, params = self.dequantize(x, self.params[x]), self.params[x]
+        if self.chance(0.3):
+            return self.quantized(self.moved_functions(y), self.new_params())
         for _ in range(self.rng.integers(0, 4)):
             y = self.pick(*FLOAT_OPS)(self, y)
         if self.chance(0.15):
             self.extras = [y]
         return self.quantized(y, params if self.chance(0.5) else self.new_params())
+
+    def moved_functions(self, y: int) -> int:
+        """One or two functions, which become a table, between moves. Their float32 results are no outputs: those differ
+        between devices."""
+        for _ in range(self.rng.integers(0, 3)):
+            y = self.pick(*MOVES)(self, y)
+        for _ in range(self.rng.integers(1, 3)):
+            y = self.pick(_Random.function, _Random.gated, _Random.of_four)(self, y)
+        for _ in range(self.rng.integers(0, 3)):
+            y = self.pick(*MOVES)(self, y)
+        return y
+
+    def function(self, y: int) -> int:
+        name, args = self.pick(
+            *(
+                (name, ())
+                for name in ("sigmoid", "tanh", "silu", "hardswish", "hardsigmoid", "erf", "exp", "sin", "abs")
+            ),
+            ("gelu", ("tanh",)),
+            ("gelu", ("none",)),
+            ("elu", (1.0, 1.0, 1.0)),
+            ("leaky_relu", (0.1,)),
+        )
+        return self.call(f"aten.{name}.default", Ref(y), *args, out=(self.shape(y), "float32"))
+
+    def gated(self, y: int) -> int:
+        """x · sigmoid(x) and the like, of two ops."""
+        name = self.pick("sigmoid", "hardsigmoid", "tanh")
+        gate = self.call(f"aten.{name}.default", Ref(y), out=(self.shape(y), "float32"))
+        return self._of_two("mul", *self.pick((y, gate), (gate, y)))
+
+    def of_four(self, y: int) -> int:
+        """hardswish, of four ops."""
+        three, six = (self.const(np.array(number, np.float32)) for number in (3, 6))
+        total = self.call("aten.add.Tensor", Ref(y), three, 1, out=(self.shape(y), "float32"))
+        bounded = self.call("aten.clamp.default", Ref(total), 0.0, 6.0, out=(self.shape(y), "float32"))
+        return self._of_two("div", self._of_two("mul", y, bounded), six)
+
+    def _of_two(self, name: str, a: int, b: int) -> int:
+        args = (1,) if name in ("add", "sub") else ()
+        kind = "default" if name in ("maximum", "minimum") else "Tensor"
+        return self.call(f"aten.{name}.{kind}", Ref(a), Ref(b), *args, out=(self.shape(a), "float32"))
+
+    def residual(self, y: int) -> int:
+        """With an earlier tensor, a constant for each channel, or a number."""
+        name, shape = self.pick("add", "sub", "mul", "maximum", "minimum"), self.shape(y)
+        same = [x for x in self.pool if self.shape(x) == shape]
+        channels = (*(1 for _ in shape[:-3]), *shape[-3:-2], 1, 1) if len(shape) > 2 else shape[-1:]
+        vector = self.const(self.rng.normal(size=channels).astype(np.float32))
+        number = self.const(np.array(self.rng.normal(), np.float32))
+        other = self.pick(vector, number) if not same or self.chance(0.3) else self._dequantized(self.pick(*same))
+        a, b = (other, y) if self.shape(other) == shape and self.chance(0.3) else (y, other)
+        return self._of_two(name, a, b)
+
+    def _dequantized(self, x: int) -> int:
+        return self.dequantize(x, self.params[x])
 
     def unary(self, y: int) -> int:
         name, args = self.pick(
@@ -187,7 +245,10 @@ FLOAT_OPS: tuple[Step, ...] = (
     _Random.cat,
     _Random.max_pool,
     _Random.pixel_shuffle,
+    _Random.residual,
+    _Random.residual,
 )
+MOVES: tuple[Step, ...] = (_Random.view, _Random.permute, _Random.unsqueeze, _Random.slice)
 MAP_OPS: tuple[Step, ...] = (
     _Random.conv,
     _Random.conv,

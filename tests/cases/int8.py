@@ -291,6 +291,11 @@ def _conv2d() -> Iterator[Case]:
     lowest = {"weight": lambda rng: _near_low(rng, 23, 22, 5), "x": lambda rng: _near_low(rng, 1, 5, 29, 31)}
     yield depthwise("largest-float-sum", 5, (29, 31), (23, 22), x_zp=127, y_scale=20.0, **lowest)
     yield depthwise("more-taps", 5, (29, 31), (23, 23), (1, 1), (2, 3))
+    halves = {
+        "weight": lambda rng: _two_halves(rng, 5, 28 * 41).T.reshape(28, 41, 5),
+        "x": lambda rng: _near_low(rng, 1, 5, 34, 47),
+    }
+    yield depthwise("25-bit-sums", 5, (34, 47), (28, 41), x_zp=127, y_scale=0.05, bias=False, **halves)
     yield depthwise("batch3", 5, (4, 3), (3, 3), (1, 1), (1, 1), n=3)
     yield depthwise("no-bias", 20, (4, 3), (3, 3), bias=False)
     yield depthwise("empty-batch", 5, (4, 3), (3, 3), n=0)
@@ -335,6 +340,9 @@ def _elementwise() -> Iterator[Case]:
         name = ("empty-" if 0 in a else "") + "-plus-".join("x".join(map(str, s)) or "scalar" for s in (a, b))
         args = (0.05, 0, 0.1, 3, 0.08, -2)
         yield Case("q8ta_add", name, lambda rng, a=a, b=b, args=args: (int8(rng, *a), int8(rng, *b), *args))
+    # a scale that float32 does not hold: the reciprocal of its neighbour is another one, and 13 no tie
+    args = (1.0, 0, 1.0, 0, 26 / 3, 0)
+    yield Case("q8ta_add", "reciprocal-in-double", lambda rng, args=args: (every, np.zeros(256, np.int8), *args))
     for alpha in (2.0, -1.0, 0.5, 0.0):
         args = (0.05, 0, 0.1, 3, 0.08, -2, alpha)
         yield Case("q8ta_add", f"alpha-{alpha}", lambda rng, args=args: (int8(rng, 101), int8(rng, 101), *args))

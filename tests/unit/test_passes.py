@@ -67,6 +67,15 @@ def test_other_scale_becomes_a_table() -> None:
     assert optimized.nodes[1].op.through.grid == PerTensor(0.05, 0)
 
 
+def test_bounds_within_bounds() -> None:
+    b = Builder()
+    q = b.quantize(hardtanh(b, b.dequantize(pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))), 0.0, 1.5))
+    q = b.quantize(hardtanh(b, b.dequantize(q), -1.0, 1.0))
+    optimized = same_bytes(b.graph(b.dequantize(q)), image(1, 5, 3, 3), names=["fuse_bounds"])
+    assert short(optimized) == ["Quantize", "Conv2d", "Dequantize"]
+    assert optimized.nodes[1].op.bounds == (0, 20)
+
+
 def test_several_functions_become_one_table() -> None:
     b = Builder()
     y = b.dequantize(b.quantize(b.input((7,), "float32")))

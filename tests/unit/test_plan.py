@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from graphs import TRANSPOSED, Builder
+from graphs import TRANSPOSED, Builder, Ref
 from webq8.errors import FormatError, LimitError
 from webq8.ir.graph import Graph
 from webq8.ir.plan import Plan, Slot
@@ -214,3 +214,13 @@ def test_broken_data_flow_is_a_bad_file() -> None:
     b = Builder()
     with pytest.raises(FormatError, match="outputs: value 0 is a tensor that no call computes"):
         b.graph(b.tensor((1, 64), "int8"))
+
+
+def test_a_convolution_reads_a_moved_tensor_as_channels() -> None:
+    """One pixel of eight channels a map has the same bytes in row-major order, but a pixel of it is not the whole."""
+    b = Builder()
+    x = Ref(b.input((8, 4, 1, 1), "int8"))
+    x = b.call("aten.permute_copy.default", x, (1, 0, 2, 3), out=((4, 8, 1, 1), "int8"))
+    geometry = ((3, 3), (2, 2), (0, 0), (0, 0), (1, 1), 1)
+    p = plan(b.graph(b.weighted(TRANSPOSED, x, (4, 72), (4, 4, 3, 3), 4, None, *geometry)))
+    assert [s.kernel for s in p.steps] == ["strided_copy", "conv2d_windowed", "relayout"]

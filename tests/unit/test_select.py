@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from webq8.kernels.select import TILES, band, tile
-from webq8.target import GPU, MATRIX_GPU, Target
+from webq8.target import FEATURES, GPU, MATRIX_GPU, PACKED_DOT, SOFTWARE, Adapter, DeviceClass, Target, target_of
 
 PLAIN = Target()
 MATRIX = Target(kind=MATRIX_GPU, max_compute_workgroup_storage_size=2**15)
@@ -54,3 +54,23 @@ def test_phases_count_as_more_tiles() -> None:
 )
 def test_band(rows: int, threads: int, length: int) -> None:
     assert band(rows, threads) == length
+
+
+MATRICES = (("f16", "f32", 16, 16, 16), ("i8", "i32", 16, 16, 32))
+
+
+@pytest.mark.parametrize(
+    ("adapter", "kind"),
+    [
+        (Adapter("nvidia", subgroup_sizes=frozenset({32}), matrices=MATRICES), MATRIX_GPU),
+        (Adapter("nvidia", subgroup_sizes=frozenset({32}), matrices=MATRICES[:1]), GPU),
+        (Adapter("amd", subgroup_sizes=frozenset({32, 64}), matrices=MATRICES), GPU),
+        (Adapter("intel"), GPU),
+        (Adapter("google", "swiftshader", subgroup_sizes=frozenset({32}), matrices=MATRICES), SOFTWARE),
+        (Adapter("unknown", fallback=True), SOFTWARE),
+    ],
+    ids=["matrices", "matrices of floats", "subgroups of two sizes", "neither", "by its name", "by its flag"],
+)
+def test_class_of_a_device(adapter: Adapter, kind: DeviceClass) -> None:
+    assert target_of(adapter, {}, FEATURES, (PACKED_DOT,)).kind is kind
+    assert target_of(adapter, {}, (), ()).kind is not MATRIX_GPU

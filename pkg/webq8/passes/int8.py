@@ -151,7 +151,7 @@ class _ToInt8:
         if out.dtype != "int8" or not isinstance(out.quantization, PerTensor):
             return
         path = _Path(self, node, out.quantization)
-        if path.possible(op.x):
+        if path.possible(op.x) and path.keeps_nan():
             y = path.emit(op.x)
             if (op.low, op.high) != (-128, 127):
                 y = path.bounded(y, (op.low, op.high), out.quantization)
@@ -234,7 +234,10 @@ class _Path:
         self.found: dict[Ref, bool] = {}
         self.made: dict[tuple[Ref, PerTensor], Ref] = {}
         self.averaged: set[Ref] = set()  # means, and what is moved from them
+        self.bases: set[Ref] = set()  # of functions, and what is moved to them
         self.shared = 0
+        self.tables: list[Ref] = []  # functions on the way
+        self.compares = False  # whether their results are compared with bounds, or with each other
 
     def possible(self, ref: Ref, depth: int = 0) -> bool:
         if ref not in self.found:
@@ -249,7 +252,10 @@ class _Path:
         if isinstance(op, Dequantize):
             return ref in self.p.grids
         if ref in self.p.functions:
-            return self.possible(self.p.functions[ref].base, depth + 1)
+            self.tables.append(ref)
+            self.bases.add(base := self.p.functions[ref].base)
+            return self.possible(base, depth + 1)
+        self.compares = self.compares or isinstance(op, Clamp | MaxPool2d)
         if isinstance(op, Clamp):
             found = self.possible(op.x, depth + 1)
             self.averaged |= {ref} if op.x in self.averaged else set()
@@ -262,15 +268,23 @@ class _Path:
             return all(x not in self.p.grids or self.possible(x, depth + 1) for x in operands)
         if not self.p._moves(op) or not (floats := [*self.p._floats(op)]):
             return False
+        if ref in self.bases:
+            self.bases.update(floats)
         if not all(self.possible(x, depth + 1) for x in floats):
             return False
         if not self.averaged.isdisjoint(floats):
             self.averaged.add(ref)
         if sum(map(self.p.editor.uses, node.outputs)) == 1:
             return True
-        # others go on reading floats, so that the move is done twice: only means are worth that
+        # others may go on reading floats, so that the move is done twice: only means and functions are worth that,
+        # whose float32 results differ between devices
         self.shared += 1
-        return ref in self.averaged and self.shared <= _MOST_SHARED
+        return (ref in self.averaged or ref in self.bases) and self.shared <= _MOST_SHARED
+
+    def keeps_nan(self) -> bool:
+        """Whether NaN, which int8 lacks, becomes the zero point just as in float32, where comparisons keep it."""
+        values = (v for ref in self.tables for v in self.p._values(ref, self.p.functions[ref].base))
+        return not self.compares or not any(map(math.isnan, values))
 
     def emit(self, ref: Ref, grid: PerTensor | None = None) -> Ref:
         """Inserts the int8 ops that give `ref` quantized, and returns their result; ask `possible` first."""

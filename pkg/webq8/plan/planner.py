@@ -152,9 +152,10 @@ class _Planner:
         operands = {}
         for ref in op.reads():
             i = self._original(ref)
-            if wanted and ref in bound:
-                i = self._as(i, wanted, node.where)
-            operands[ref] = Operand(i, tensors[ref], self.layouts[i])
+            name = self.layouts[i]
+            if wanted and ref in bound and tensors[ref].dtype == "int8":
+                i, name = self._as(i, wanted, node.where), wanted  # also of a tensor whose bytes are the same in both
+            operands[ref] = Operand(i, tensors[ref], name)
         outs = [Operand(i, tensors[i], self.layouts[i]) for i in node.outputs]
         try:
             for made in kernel_of(type(op)).dispatches(op, Call(operands, outs, self.target)):

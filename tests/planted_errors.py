@@ -326,6 +326,35 @@ PLANTED = (
         ("tests/unit/test_pte_state.py",),
     ),
     Planted(
+        "backend: a state is left where the run has found it",
+        "pkg/webq8/backends/wgpu_device.py",
+        "buffer, offset, size = slots.left",
+        "buffer, offset, size = slots.read",
+        ("tests/native/test_files_native.py", "-k", "test_state"),
+    ),
+    Planted(
+        "backend: loading that fails keeps its buffers",
+        "pkg/webq8/backends/gpu_program.py",
+        "        except BaseException:\n            loaded.close()\n            raise\n",
+        "        except BaseException as e:\n"
+        "            e.kept, loaded.close = loaded, lambda: None\n            raise\n",
+        ("tests/unit/test_null.py",),
+    ),
+    Planted(
+        "backend: a tensor that stays is the run's before",
+        "pkg/webq8/backends/wgpu_device.py",
+        "encoder.copy_buffer_to_buffer(source, 0, self.buffers[buffer], offset, size)",
+        "pass",
+        ("tests/native/test_device_native.py", "-k", "stay"),
+    ),
+    Planted(
+        "backend: a tensor that is forgotten keeps its buffer",
+        "pkg/webq8/backends/gpu_program.py",
+        "    def __del__(self) -> None:\n        self.close()\n\n    @property",
+        "    @property",
+        ("tests/unit/test_resident.py",),
+    ),
+    Planted(
         "inputs: numbers that a dtype does not hold are taken",
         "pkg/webq8/runtime/inputs.py",
         "    if back == tuple(values):\n        return packed, None\n    rounds",

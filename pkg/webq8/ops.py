@@ -9,6 +9,7 @@ Compiled programs are kept for graphs of the same form.
 import asyncio
 import hashlib
 import inspect as _inspect
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -50,7 +51,8 @@ class _Call:
 
     def __init__(self, built: Builder, inputs: dict[Ref, Tensor], outputs: tuple[Ref, ...]) -> None:
         self.types, self.nodes, self.inputs, self.outputs = built.tensors, built.nodes, inputs, outputs
-        self.results: tuple[Tensor, ...] = ()
+        # weak, since these have the call: what they hold on a device is to be freed with the last that has them
+        self.results: tuple[weakref.ref[Tensor], ...] = ()
 
     async def compute(self, tensor: Tensor, device: DeviceName) -> Output:
         return await _compute(tensor, device)
@@ -151,8 +153,9 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
     for ref in inputs:  # constant values were only looked at; they are inputs of the program
         builder.tensors[ref] = builder.tensors[ref].type()
     call = _Call(builder, inputs, lowered if isinstance(lowered, tuple) else (lowered,))
-    call.results = tuple(Tensor(builder.type(ref).type(), call=call) for ref in call.outputs)
-    return call.results if isinstance(lowered, tuple) else call.results[0]
+    results = tuple(Tensor(builder.type(ref).type(), call=call) for ref in call.outputs)
+    call.results = tuple(map(weakref.ref, results))
+    return results if isinstance(lowered, tuple) else results[0]
 
 
 def _plain(value: Any) -> Any:
@@ -209,8 +212,9 @@ class _Recording:
             self.builder.where = f"webq8.ops, call {len(self.builder.nodes)}"
             made = self.builder.node(node.op.reading(renamed), tuple(call.types[ref] for ref in node.outputs))
             refs |= dict(zip(node.outputs, made, strict=True))
-        for result, ref in zip(call.results, call.outputs, strict=True):
-            self.refs[id(result)] = renamed(ref)
+        for weak, ref in zip(call.results, call.outputs, strict=True):
+            if (result := weak()) is not None:
+                self.refs[id(result)] = renamed(ref)
 
     def graph(self, *outputs: Ref) -> Graph:
         builder = self.builder

@@ -42,7 +42,7 @@ async def use_class(name):
     from webq8.backends.browser import gpu
 
     device = await gpu.device()
-    before = next(n for n in ("SOFTWARE", "GPU", "MATRIX_GPU") if getattr(target, n) == device.target.kind)
+    before = next(name for name, kind in vars(target).items() if kind == device.target.kind)
     device.target = replace(device.target, kind=getattr(target, name))
     webq8.ops.close()
     return before

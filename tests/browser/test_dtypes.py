@@ -21,8 +21,8 @@ def clone_of(dtype: str, shape: tuple[int, ...]) -> Builder:
 def test_carried(webq8_page: PythonPage, dtype: str, shape: tuple[int, ...]) -> None:
     b = clone_of(dtype, shape)
     x = np.random.default_rng(3).integers(-(2**40), 2**40, shape).astype(dtype)
-    graph = b.graph(len(b.values) - 1)
-    [y], _ = webq8_page.call(run_graph_in_page, sendable(graph), [x], None)
+    method = b.method(len(b.values) - 1)
+    [y], _ = webq8_page.call(run_graph_in_page, sendable(method), [x], None)
     assert (y.dtype, y.shape) == (x.dtype, x.shape)
     np.testing.assert_array_equal(y, x)
 
@@ -32,7 +32,7 @@ def test_an_input_as_output(webq8_page: PythonPage) -> None:
     x = b.input((3, 5), "int8")
     b.inputs.append(b.tensor((2,), "int64"))
     arrays = [np.arange(15, dtype=np.int8).reshape(3, 5), np.array([2**40, -1])]
-    got, dispatches = webq8_page.call(run_graph_in_page, sendable(b.graph(b.inputs[1], x)), arrays, None)
+    got, dispatches = webq8_page.call(run_graph_in_page, sendable(b.method(b.inputs[1], x)), arrays, None)
     np.testing.assert_array_equal(got[0], arrays[1])
     np.testing.assert_array_equal(got[1], arrays[0])
     assert dispatches == 0
@@ -42,7 +42,7 @@ def test_an_input_as_output(webq8_page: PythonPage) -> None:
 def test_refused(webq8_page: PythonPage, dtype: str) -> None:
     b = clone_of(dtype, (3,))
     with pytest.raises(Unsupported, match=rf"aten\.clone\.default: x: expected float32 or .*, got {dtype} \[3\]"):
-        webq8_page.call(run_graph_in_page, sendable(b.graph(len(b.values) - 1)), [np.zeros(3, dtype)], None)
+        webq8_page.call(run_graph_in_page, sendable(b.method(len(b.values) - 1)), [np.zeros(3, dtype)], None)
 
 
 def test_a_constant_as_output(webq8_page: PythonPage) -> None:
@@ -50,7 +50,7 @@ def test_a_constant_as_output(webq8_page: PythonPage) -> None:
     b.input((3, 5), "int8")
     constant = np.arange(10, dtype=np.int8).reshape(2, 5)
     [got], dispatches = webq8_page.call(
-        run_graph_in_page, sendable(b.graph(b.const(constant))), [np.zeros((3, 5), np.int8)], None
+        run_graph_in_page, sendable(b.method(b.const(constant))), [np.zeros((3, 5), np.int8)], None
     )
     np.testing.assert_array_equal(got, constant)
     assert dispatches == 0

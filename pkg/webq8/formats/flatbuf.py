@@ -1,8 +1,9 @@
 """Checked reading of flatbuffers by slot number, on top of the official runtime (which has no verifier of its own)."""
 
 import struct
+from typing import NamedTuple
 
-from flatbuffers import encode, packer
+from flatbuffers import packer
 
 from webq8.budget import Budget
 from webq8.errors import FormatError
@@ -10,19 +11,30 @@ from webq8.errors import FormatError
 __all__ = ["Table", "root"]
 
 _TABLE = 16  # bytes that the budget counts for a table, whatever it holds
+_MOST_FIELDS = 16  # of a table that are looked at: no schema here has more
+_MOST_VTABLES = 256  # that are kept: writers share them, so that a file has a few dozen
 
 # code of a vector's elements, as the module struct has it -> size
 _SIZES = {"B": 1, "b": 1, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "d": 8}
-_PACKERS = {
-    "B": packer.uint8,
-    "b": packer.int8,
-    "?": packer.boolean,
-    "i": packer.int32,
-    "I": packer.uint32,
-    "q": packer.int64,
-    "Q": packer.uint64,
-    "d": packer.float64,
+_READ = {
+    "B": packer.uint8.unpack_from,
+    "b": packer.int8.unpack_from,
+    "?": packer.boolean.unpack_from,
+    "i": packer.int32.unpack_from,
+    "I": packer.uint32.unpack_from,
+    "q": packer.int64.unpack_from,
+    "Q": packer.uint64.unpack_from,
+    "d": packer.float64.unpack_from,
 }
+_read_offset, _read_back, _read_size = _READ["I"], _READ["i"], packer.uint16.unpack_from
+
+
+class _Content(NamedTuple):
+    """What the tables of a flatbuffer share: its bytes, the budget, and offsets of fields by the place of a vtable."""
+
+    buf: memoryview
+    budget: Budget
+    vtables: dict[int, tuple[int, ...]]
 
 
 class Table:
@@ -31,35 +43,42 @@ class Table:
     Reading spends from a budget, since tables, vectors and strings can be shared, so that few bytes hold many.
     """
 
-    __slots__ = ("_budget", "_buf", "_pos", "_size", "_vtable", "_what")
+    __slots__ = ("_budget", "_buf", "_content", "_fields", "_pos", "_vtable", "_what")
 
-    def __init__(self, buf: memoryview, pos: int, what: str, budget: Budget) -> None:
-        self._buf, self._pos, self._what, self._budget = buf, pos, what, budget
-        budget.read(_TABLE)
-        if not 0 < pos <= len(buf) - 4:
+    def __init__(self, content: _Content, pos: int, what: str) -> None:
+        self._content, self._pos, self._what = content, pos, what
+        self._buf, self._budget, vtables = content
+        self._budget.read(_TABLE)
+        if not 0 < pos <= len(self._buf) - 4:
             raise FormatError(f"{what}: an offset points outside of the file")
-        vtable = pos - encode.Get(packer.int32, buf, pos)
-        if not 0 <= vtable <= len(buf) - 4:
-            raise FormatError(f"{what}: a vtable lies outside of the file")
-        size = encode.Get(packer.uint16, buf, vtable)
-        if size < 4 or vtable + size > len(buf):
-            raise FormatError(f"{what}: a vtable is cut off")
-        self._vtable, self._size = vtable, size
+        self._vtable = pos - _read_back(self._buf, pos)[0]
+        fields = vtables.get(self._vtable)
+        if fields is None:
+            fields = self._read_vtable()
+            if len(vtables) < _MOST_VTABLES:
+                vtables[self._vtable] = fields
+        self._fields = fields
+
+    def _read_vtable(self) -> tuple[int, ...]:
+        """Offsets of the fields from the table's position, 0 where one is absent."""
+        if not 0 <= self._vtable <= len(self._buf) - 4:
+            raise FormatError(f"{self._what}: a vtable lies outside of the file")
+        (size,) = _read_size(self._buf, self._vtable)
+        if size < 4 or self._vtable + size > len(self._buf):
+            raise FormatError(f"{self._what}: a vtable is cut off")
+        return struct.unpack_from(f"<{min((size - 4) // 2, _MOST_FIELDS)}H", self._buf, self._vtable + 4)
 
     def _at(self, slot: int) -> int:
         """The absolute position of a field, 0 where it is absent."""
-        entry = 4 + 2 * slot
-        if entry + 2 > self._size:
-            return 0
-        offset: int = encode.Get(packer.uint16, self._buf, self._vtable + entry)
-        return self._pos + offset if offset else 0
+        fields = self._fields
+        return self._pos + fields[slot] if slot < len(fields) and fields[slot] else 0
 
     def scalar(self, slot: int, code: str, default: int | float = 0) -> int | float:
         at = self._at(slot)
         if not at:
             return default
         try:
-            value: int | float = encode.Get(_PACKERS[code], self._buf, at)
+            value: int | float = _READ[code](self._buf, at)[0]
         except struct.error:
             raise FormatError(f"{self._what}: field {slot} is cut off") from None
         return value
@@ -69,7 +88,7 @@ class Table:
 
     def _follow(self, at: int) -> int:
         try:
-            offset: int = encode.Get(packer.uint32, self._buf, at)
+            offset: int = _read_offset(self._buf, at)[0]
         except struct.error:
             raise FormatError(f"{self._what}: an offset is cut off") from None
         return at + offset
@@ -82,7 +101,7 @@ class Table:
         start = self._follow(at)
         if start > len(self._buf) - 4:
             raise FormatError(f"{self._what}: vector {slot} lies outside of the file")
-        length: int = encode.Get(packer.uint32, self._buf, start)
+        length: int = _read_offset(self._buf, start)[0]
         if start + 4 + length * size > len(self._buf):
             raise FormatError(f"{self._what}: vector {slot} of {length} elements runs past the end of the file")
         return start + 4, length
@@ -109,11 +128,11 @@ class Table:
 
     def table(self, slot: int, what: str) -> "Table | None":
         at = self._at(slot)
-        return Table(self._buf, self._follow(at), what, self._budget) if at else None
+        return Table(self._content, self._follow(at), what) if at else None
 
     def tables(self, slot: int, what: str) -> "list[Table]":
         start, length = self._vector(slot, 4)
-        return [Table(self._buf, self._follow(start + 4 * i), f"{what} {i}", self._budget) for i in range(length)]
+        return [Table(self._content, self._follow(start + 4 * i), f"{what} {i}") for i in range(length)]
 
     def union(self, slot: int, what: str) -> "tuple[int, Table | None]":
         """Type number (0 is NONE) and table of the union whose type field is `slot`."""
@@ -126,4 +145,4 @@ def root(data: memoryview, identifier: bytes, what: str, budget: Budget) -> Tabl
         raise FormatError(f"{what}: {len(data)} bytes are too few")
     if bytes(data[4:8]) != identifier:
         raise FormatError(f"{what}: identifier {bytes(data[4:8])!r} instead of {identifier!r}")
-    return Table(data, encode.Get(packer.uint32, data, 0), what, budget)
+    return Table(_Content(data, budget, {}), _read_offset(data)[0], what)

@@ -276,7 +276,7 @@ class _Path:
             self.averaged.add(ref)
         if sum(map(self.p.editor.uses, node.outputs)) == 1:
             return True
-        # others may go on reading floats, so that the move is done twice; that is worth it only for means and functions,
+        # others may go on reading floats, so that the move is done twice: only means and functions are worth that,
         # whose float32 results differ between devices
         self.shared += 1
         return (ref in self.averaged or ref in self.bases) and self.shared <= _MOST_SHARED

@@ -16,7 +16,7 @@ from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.core import Op
-from webq8.ir.types import PerTensor, Ref, Tensor
+from webq8.ir.types import BadArg, PerTensor, Ref, Tensor
 
 __all__ = ["Array", "Arrays", "Result", "fold_constants", "initial_states", "reference", "run_graph"]
 
@@ -105,10 +105,18 @@ def _run(tensors: Sequence[Tensor], node: Node, found: dict[Ref, Array]) -> None
 
 
 def fold_constants(graph: Graph, budget: Budget | None = None) -> Graph:
-    """Computes nodes that read only constants, once, where that is exact and the budget affords the result."""
+    """Computes nodes that read only constants, once, where that is exact and the budget affords the result.
+
+    Raises what an op finds wrong with the constants that have been computed for it, as indices out of range.
+    """
     budget = budget or Budget(None, "")
-    tensors, nodes = list(graph.tensors), list[Node]()
+    tensors, nodes, computed = list(graph.tensors), list[Node](), set[Ref]()
     for node in graph.nodes:
+        if not computed.isdisjoint(node.op.reads()):
+            try:
+                node.op.infer(tensors)
+            except BadArg as e:
+                raise e.kind(f"{node.where}: {type(node.op).__name__}: {e}") from None
         size = sum(numel(tensors[ref].shape) * ITEMSIZE[tensors[ref].dtype] for ref in node.outputs)
         constant = all(tensors[ref].data is not None for ref in node.op.reads())
         if not (constant and node.op.exact(tensors) and budget.affords(size)):
@@ -117,6 +125,7 @@ def fold_constants(graph: Graph, budget: Budget | None = None) -> Graph:
         budget.keep(size)
         found: dict[Ref, Array] = {}
         _run(tensors, node, found)
+        computed.update(node.outputs)
         for ref in node.outputs:
             tensor = tensors[ref]
             data = memoryview(np.ascontiguousarray(found[ref]).tobytes())

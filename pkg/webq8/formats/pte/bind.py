@@ -9,7 +9,7 @@ from webq8.budget import Budget
 from webq8.dtypes import cast
 from webq8.errors import Problem, Unsupported, plain
 from webq8.formats.pte.model import EValue
-from webq8.formats.pte.schema import IGNORED, Argument, Lowered, Overload, Scalar, TensorArg, TensorList, got
+from webq8.formats.pte.schema import IGNORED, Arg, Argument, Lowered, Overload, Scalar, TensorArg, TensorList, got
 from webq8.ir.builder import Builder
 from webq8.ir.ops.rules import MAX_RANK
 from webq8.ir.types import BadArg, Ref, Tensor, check_scale, usable_scale
@@ -45,28 +45,38 @@ class _Binder:
         self.tensors: list[tuple[TensorArg, Argument]] = []
 
     def lower(self, given: Sequence[Given]) -> tuple[Lowered | None, list[Problem]]:
-        args, lowered = self.overload.args, None
-        with _Noting(self):
+        args = self.overload.args
+        try:
             if len(given) != len(args):
                 raise BadArg(f"{len(given)} arguments, {len(args)} expected")
-        if not self.problems:
             _spend(self.builder.budget, self.overload, given)
             for (name, arg), value in zip(args.items(), given, strict=True):
-                with _Noting(self, name):
+                try:
                     bound = self._argument(name, arg, value)
+                except BadArg as e:
+                    self._note(e, name)
+                else:
                     if arg is not IGNORED:
                         self.bound[name] = bound
-        if not self.problems:
-            for tensor_arg, argument in self.tensors:
-                with _Noting(self, argument.name):
+            for tensor_arg, argument in () if self.problems else self.tensors:
+                try:
                     self._minimum(tensor_arg, argument.shape)
                     self._contents(tensor_arg, argument.tensor)
-        if not self.problems:
-            with _Noting(self):
+                except BadArg as e:
+                    self._note(e, argument.name)
+            if not self.problems:
                 self._check_out()
                 lowered = self.overload.lower(self.builder, **self.bound)
                 self.builder.check_declared(lowered if isinstance(lowered, tuple) else (lowered,))
-        return (None if self.problems else lowered), self.problems
+                return lowered, []
+        except BadArg as e:
+            self._note(e)
+        return None, self.problems
+
+    def _note(self, error: BadArg, name: str = "") -> None:
+        """Lists what is wrong with the call, or with one of its arguments."""
+        reason = plain(f"{name}: {error}" if name else str(error), _LONGEST_REASON)
+        self.problems.append(Problem(self.builder.where, self.overload.name, reason, error.kind))
 
     def _argument(self, name: str, arg: Any, value: Any) -> Any:
         if isinstance(arg, Scalar):
@@ -169,31 +179,21 @@ class _Binder:
                 raise BadArg(f"out: {len(tensor.shape)} dimensions; at most {MAX_RANK} are supported", Unsupported)
 
 
-class _Noting:
-    """A context in which a BadArg becomes a problem of the call, or of one of its arguments."""
-
-    def __init__(self, binder: _Binder, name: str = "") -> None:
-        self.binder, self.name = binder, name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
-        if isinstance(error, BadArg):
-            reason = plain(f"{self.name}: {error}" if self.name else str(error), _LONGEST_REASON)
-            where, name = self.binder.builder.where, self.binder.overload.name
-            self.binder.problems.append(Problem(where, name, reason, error.kind))
-        return isinstance(error, BadArg)
-
-
 def _spend(budget: Budget, overload: Overload, given: Sequence[Given]) -> None:
     """Spends what binding a call costs: bytes of constants and items of lists."""
     items = constants = 0
     for arg, value in zip(overload.args.values(), given, strict=True):
-        if isinstance(value, tuple | str) and not isinstance(value, Held):
+        if isinstance(value, Held):
+            constants += _looked_at(arg, value)
+        elif isinstance(value, tuple | str):
             items += len(value)
-        for held in value if isinstance(value, tuple) and not isinstance(value, Held) else (value,):
-            if isinstance(held, Held) and held.tensor.data is not None:
-                looked_at = isinstance(arg, TensorArg) and arg.values != "any"
-                constants += (1 + _LOOK * looked_at) * len(held.tensor.data)
+            constants += sum(_looked_at(arg, held) for held in value if isinstance(held, Held))
     budget.call(constants, items)
+
+
+def _looked_at(arg: Arg, held: Held) -> int:
+    """Bytes of a constant; those that are looked at one by one count more."""
+    if held.tensor.data is None:
+        return 0
+    each = isinstance(arg, TensorArg) and arg.values != "any"
+    return (1 + _LOOK * each) * len(held.tensor.data)

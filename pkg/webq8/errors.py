@@ -15,7 +15,8 @@ Webq8Error
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from webq8.records import Record
 
 __all__ = [
     "CannotBlock",
@@ -109,8 +110,7 @@ def shown(value: object) -> str:
     return plain(repr(value))
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Record):
     """One thing that is wrong with a call in a file, or with a node of a graph; `kind` is the exception it leads to.
     A problem without a `node` concerns the whole method, and makes its other problems not worth telling."""
 

@@ -12,7 +12,6 @@ import inspect as _inspect
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +130,7 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
             value = _tensor(give(value, only, name), None, None, name)
         # a tensor that must be a constant but is not computed yet is refused like one that is not constant
         constant = isinstance(arg, TensorArg) and arg.must_be_constant(value.dtype)
-        known = replace(value._type, data=value._data)
+        known = value._type.replace(data=value._data)
         ref = builder.add(known)
         if constant:
             return Held(ref, known)
@@ -144,7 +143,7 @@ def _record(overload: Overload, given: Sequence[Any]) -> Tensor | tuple[Tensor, 
     lowered, problems = lower_call(overload, args, builder)
     # arguments come from the caller, not from a file
     kinds = [p.kind if p.kind is LimitError else InputError for p in problems]
-    changed = [replace(p, node="", op="", kind=k) for p, k in zip(problems, kinds, strict=True)]
+    changed = [p.replace(node="", op="", kind=k) for p, k in zip(problems, kinds, strict=True)]
     raise_problems(overload.short, changed)
     assert lowered is not None
     for ref, copy in builder.copies():

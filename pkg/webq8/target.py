@@ -5,7 +5,8 @@ kernels by the device, asks them of a Target; a new class of devices is a new ro
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+
+from webq8.records import Record
 
 __all__ = [
     "FEATURES",
@@ -21,16 +22,14 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Speed:
+class Speed(Record):
     """Operations and bytes a second of a slow device of a class."""
 
     operations: float
     nbytes: float
 
 
-@dataclass(frozen=True)
-class DeviceClass:
+class DeviceClass(Record):
     """What the devices of a class have in common.
 
     Attributes:
@@ -83,11 +82,10 @@ GPU = DeviceClass(
     nudged=True,
 )
 # int8 subgroup matrices of 16×16×32 as well
-MATRIX_GPU = replace(GPU, tiles=("matrix", "matrix_64", *GPU.tiles))
+MATRIX_GPU = GPU.replace(tiles=("matrix", "matrix_64", *GPU.tiles))
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Record):
     """The device that a plan is for: the part of GPUSupportedLimits that it must keep (the defaults are WebGPU's own),
     its class, and whether its shaders have packed dot products."""
 
@@ -111,8 +109,7 @@ _MATRIX = "chromium-experimental-subgroup-matrix"
 _MATRIX_SHAPE = ("i8", "i32", 16, 16, 32)
 
 
-@dataclass(frozen=True)
-class Adapter:
+class Adapter(Record):
     """What a backend tells of its GPU; `str()` is its name.
 
     `fallback`: it says that it computes on the CPU; `subgroup_sizes` and `matrices` as GPUAdapterInfo has them.

@@ -25,7 +25,6 @@ ROOT = HERE.parents[1]
 
 async def kernel_times(cases, plain_shaders, chained_source):
     """Milliseconds of each case's kernel and of the plain one, and whether their bytes agree. Runs in the page."""
-    from dataclasses import replace
     from pathlib import Path
 
     Path("chained.py").write_text(chained_source)
@@ -44,10 +43,10 @@ async def kernel_times(cases, plain_shaders, chained_source):
 
         def plain(registered):
             def dispatches(op, call):
-                for dispatch in registered.dispatches(op, replace(call, target=replace(call.target, kind=kind))):
+                for dispatch in registered.dispatches(op, call.replace(target=call.target.replace(kind=kind))):
                     name = "plain_" + dispatch.kernel
                     constants = {n: v for n, v in dispatch.constants.items() if n in wgsl.kernel(name).overrides}
-                    yield replace(dispatch, kernel=name, constants=constants, threads=call.out.layout.words)
+                    yield dispatch.replace(kernel=name, constants=constants, threads=call.out.layout.words)
 
             return registered._replace(dispatches=dispatches)
 
@@ -60,7 +59,7 @@ async def kernel_times(cases, plain_shaders, chained_source):
     rows = []
     for case in cases:
         # plain transposed convolutions read what conv2d_windowed reads
-        kind = replace(SOFTWARE, pixels=1) if "transposed" in case["op"] else SOFTWARE
+        kind = SOFTWARE.replace(pixels=1) if "transposed" in case["op"] else SOFTWARE
         programs = [await chained(case["op"], case["x"], [case["args"]]), await plain_program(case, kind)]
         outputs = [await p(case["x"]) for p in programs]
         # alternate, so that whatever else the machine does hits both alike

@@ -20,7 +20,7 @@ globalThis.webq8Overhead = (() => {
     at,
     // Returns a function that ends the noting.
     watch() {
-      const ends = [note(GPUDevice, "pushErrorScope"), note(GPUBuffer, "mapAsync"), note(GPUBuffer, "unmap")];
+      const ends = [note(GPUDevice, "pushErrorScope"), note(GPUBuffer, "mapAsync")];
       return () => ends.forEach((end) => end());
     },
     // One run after another of what `replay` does, from an array to an array; milliseconds of a run, and those but the wait.

@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from networks import large_networks
 
 HERE = Path(__file__).parent
-PARTS = ("checks", "upload, encode, submit", "wait", "read back", "wake up, result")
+PARTS = ("checks", "upload, encode, submit", "wait", "read back, result")
 
 
 async def overhead(url, rounds, runs, kernels):
@@ -32,7 +32,7 @@ async def overhead(url, rounds, runs, kernels):
         [spec] = program.methods["forward"].inputs
         x = np.zeros(spec.shape, spec.dtype)
         await program(x)
-        parts, total, pure, pure_busy, now = [0.0] * 5, 0.0, 0.0, 0.0, js.performance.now
+        parts, total, pure, pure_busy, now = [0.0] * 4, 0.0, 0.0, 0.0, js.performance.now
         for _ in range(rounds):
             took, busy = await js.webq8Overhead.pure(replay, runs)
             pure, pure_busy = pure + took / rounds, pure_busy + busy / rounds
@@ -45,8 +45,8 @@ async def overhead(url, rounds, runs, kernels):
                 begun = now()
                 await program(x)
                 at = js.webq8Overhead.at
-                times = [begun, at.pushErrorScope, at.waiting, at.mapped, at.unmap, now()]
-                for i in range(5):
+                times = [begun, at.pushErrorScope, at.waiting, at.mapped, now()]
+                for i in range(4):
                     parts[i] += (times[i + 1] - times[i]) / runs / rounds
             unwatch()
         return {"parts": parts, "total": total, "pure": pure, "pure_busy": pure_busy}

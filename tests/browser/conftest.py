@@ -9,41 +9,35 @@ from webq8.kernels.select import TILES
 
 async def use_packed_dot(wanted):
     """Turns `dot4I8Packed` on or off, as in a browser without that language feature; returns what it was."""
-    from dataclasses import replace
-
     import webq8
     from webq8.backends.browser import gpu
 
     device = await gpu.device()
-    before, device.target = device.target.packed_dot, replace(device.target, packed_dot=wanted)
+    before, device.target = device.target.packed_dot, device.target.replace(packed_dot=wanted)
     webq8.ops.close()  # programs that were compiled with the other
     return before
 
 
 async def set_limit(name, wanted):
     """Plans from now on as for a device with another limit; returns what it was."""
-    from dataclasses import replace
-
     import webq8
     from webq8.backends.browser import gpu
 
     device = await gpu.device()
-    before, device.target = getattr(device.target, name), replace(device.target, **{name: wanted})
+    before, device.target = getattr(device.target, name), device.target.replace(**{name: wanted})
     webq8.ops.close()  # programs that were planned for the other
     return before
 
 
 async def use_class(name):
     """Plans from now on as for a device of another class, a name in `webq8.target`; returns what it was."""
-    from dataclasses import replace
-
     import webq8
     from webq8 import target
     from webq8.backends.browser import gpu
 
     device = await gpu.device()
     before = next(name for name, kind in vars(target).items() if kind == device.target.kind)
-    device.target = replace(device.target, kind=getattr(target, name))
+    device.target = device.target.replace(kind=getattr(target, name))
     webq8.ops.close()
     return before
 

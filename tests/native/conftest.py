@@ -4,7 +4,6 @@ import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from unittest.mock import patch
 
 import machine
@@ -33,7 +32,7 @@ def planned_for(device: WgpuDevice, *, software: bool, packed_dot: bool) -> Iter
     """Plans as for a device of a kind, whose kernels run here."""
     before = device.target
     assert before.kind is SOFTWARE
-    device.target = replace(before, kind=SOFTWARE if software else GPU, packed_dot=packed_dot)
+    device.target = before.replace(kind=SOFTWARE if software else GPU, packed_dot=packed_dot)
     ops.close()
     yield
     device.target = before

@@ -1,7 +1,5 @@
 """Convolutions that no operator of ExecuTorch has: padding that differs on opposite edges. And their kernels."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from webq8.backends.reference import run_graph
@@ -135,7 +133,7 @@ def test_kernels_of_windowed_ones() -> None:
 
 def test_a_class_of_devices_is_a_row() -> None:
     """A row of figures decides; no rule asks for a class by its name."""
-    row = replace(SOFTWARE, tiles=("large", "small", "narrow", "deep"), pixels=1)
+    row = SOFTWARE.replace(tiles=("large", "small", "narrow", "deep"), pixels=1)
     assert select.convolution(PLAIN, (8, 3, 3, 16), 16, 16, Target(kind=row)) == "gemm"
     assert select.product(7, Target(kind=row)) == "gemm"
     assert select.windowed(512, 3, 48, Target(kind=row)) == "conv2d_windowed"

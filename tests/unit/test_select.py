@@ -1,7 +1,5 @@
 """Which tile a product gets: what was fastest on an H200 (tests/bench/README.md)."""
 
-from dataclasses import replace
-
 import pytest
 from webq8.kernels.select import TILES, band, tile
 from webq8.target import FEATURES, GPU, MATRIX_GPU, PACKED_DOT, SOFTWARE, Adapter, DeviceClass, Target, target_of
@@ -38,7 +36,7 @@ def test_matrices_need_workgroup_memory() -> None:
 
 
 def test_a_class_gets_its_own_tiles_alone() -> None:
-    few = Target(kind=replace(GPU, tiles=("small", "deep")), max_compute_workgroup_storage_size=2**15)
+    few = Target(kind=GPU.replace(tiles=("small", "deep")), max_compute_workgroup_storage_size=2**15)
     for phases in (1, 4):
         assert tile(4096, 4096, 256, phases, few) == TILES["small"]
     assert tile(196, 96, 36, 1, few) == TILES["deep"]

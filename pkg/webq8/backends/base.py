@@ -9,10 +9,10 @@ Coroutines of a backend wait only where its device makes them wait: on the deskt
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from webq8.ir.plan import ProgramPlan
+from webq8.records import Record
 from webq8.stages import Steps
 from webq8.target import Adapter, Target
 
@@ -40,8 +40,7 @@ class Device(Protocol):
         where that fails."""
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(Record):
     """A result of a run: its `data`, if the run was to read it, and the `gpu_program.GpuTensor` that stays on the GPU,
     if the run was to keep it."""
 

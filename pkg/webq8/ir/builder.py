@@ -1,7 +1,6 @@
 """A graph in the making, to which whoever lowers a file or a call adds tensors and ops."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from webq8.budget import Budget
 from webq8.errors import FormatError, Unsupported
@@ -52,12 +51,12 @@ class Builder:
         if tensor.data is not None:
             key = ref, quantization
             if key not in self._constants:
-                self._constants[key] = self.add(replace(tensor, quantization=quantization))
+                self._constants[key] = self.add(tensor.replace(quantization=quantization))
             return self._constants[key]
         if tensor.quantization is None and ref not in self._read:
-            self.tensors[ref] = replace(tensor, quantization=quantization)
+            self.tensors[ref] = tensor.replace(quantization=quantization)
             return ref
-        return self.node(Bitcast(ref), (replace(tensor, quantization=quantization),))[0]
+        return self.node(Bitcast(ref), (tensor.replace(quantization=quantization),))[0]
 
     def copies(self) -> Iterator[tuple[Ref, Ref]]:
         """Constants, each with one that is the same with another quantization, in the order in which they were made."""

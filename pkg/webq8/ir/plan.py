@@ -1,17 +1,20 @@
 """What kernels make of ops, and what a backend runs: dispatches, and plans."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
+
+from webq8.records import Record
 
 __all__ = ["Alias", "Const", "Dispatch", "Param", "Params", "Plan", "ProgramPlan", "Slot", "StateSlots", "Step"]
 
 
-@dataclass(frozen=True)
-class Const:
+class Const(Record):
     """Bytes that a kernel reads as they are, laid out by the function in kernels/ that made them."""
 
-    data: bytes = field(repr=False)
+    HIDDEN = frozenset({"data"})
+
+    data: bytes
 
 
 # a number, the numbers of vectors, or a struct within the struct Params of a kernel
@@ -19,8 +22,7 @@ Param = int | float | tuple[int, ...] | tuple[float, ...] | Mapping[str, "Param"
 Params = Mapping[str, Param]
 
 
-@dataclass(frozen=True)
-class Dispatch:
+class Dispatch(Record):
     """One launch of a kernel.
 
     Attributes:
@@ -36,7 +38,7 @@ class Dispatch:
     bind: Mapping[str, "int | Const"]
     params: Params
     threads: int
-    constants: Mapping[str, int | float | bool | str] = field(default_factory=dict)
+    constants: Mapping[str, int | float | bool | str] = MappingProxyType({})
     node: str = ""
     operations: int = 0
 
@@ -101,10 +103,11 @@ class Plan(NamedTuple):
     states: tuple[StateSlots, ...] = ()
 
 
-@dataclass(frozen=True)
-class ProgramPlan:
+class ProgramPlan(Record):
     """The plans of a program's methods and the constants they share, in few buffers; `largest` is as in Plan."""
 
     plans: Mapping[str, Plan]
-    constants: tuple[bytes | bytearray, ...] = field(repr=False)
+    HIDDEN = frozenset({"constants"})
+
+    constants: tuple[bytes | bytearray, ...]
     largest: tuple[str, ...]

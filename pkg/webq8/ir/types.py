@@ -1,10 +1,10 @@
 """What a tensor is: its shape, its dtype, and how its integers stand for real numbers."""
 
 from array import array
-from dataclasses import dataclass, field, replace
 from typing import NewType
 
 from webq8.errors import FormatError, Webq8Error, shown
+from webq8.records import Record
 
 __all__ = [
     "BadArg",
@@ -38,26 +38,25 @@ class BadArg(Exception):
         self.kind = kind
 
 
-@dataclass(frozen=True)
-class PerTensor:
+class PerTensor(Record):
     """q stands for (q − zero_point) · scale."""
 
     scale: float
     zero_point: int
 
 
-@dataclass(frozen=True)
-class PerChannel:
+class PerChannel(Record):
     """As PerTensor, with a scale (float32) and a zero point (int32; empty for zeros) for each index along `axis`,
     little-endian."""
 
-    scales: bytes = field(repr=False)
+    HIDDEN = frozenset({"scales", "zero_points"})
+
+    scales: bytes
     axis: int
-    zero_points: bytes = field(default=b"", repr=False)
+    zero_points: bytes = b""
 
 
-@dataclass(frozen=True)
-class Dynamic:
+class Dynamic(Record):
     """As PerTensor, or with an `axis` as PerChannel, by tensors of scales and zero points that the run computes."""
 
     scale: Ref
@@ -68,8 +67,7 @@ class Dynamic:
 Quantization = PerTensor | PerChannel | Dynamic
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(Record):
     """A tensor as the user sees it: row-major `shape`, dtype name; `data` holds a constant's little-endian bytes.
 
     Without a `quantization` integers stand for themselves.
@@ -77,12 +75,12 @@ class Tensor:
 
     shape: Shape
     dtype: str
-    data: memoryview | None = field(default=None, repr=False)
+    data: memoryview | None = None
     quantization: Quantization | None = None
 
     def type(self) -> "Tensor":
         """The same without its data."""
-        return self if self.data is None else replace(self, data=None)
+        return self if self.data is None else self.replace(data=None)
 
 
 def f32(x: float) -> float:

@@ -5,13 +5,13 @@ def linear(op: Linear, call: Call) -> Iterator[Dispatch]: …
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from webq8.ir.ops.core import Op
 from webq8.ir.plan import Alias, Dispatch
 from webq8.ir.types import PerTensor, Quantization, Ref, Tensor
 from webq8.plan.layout import Layout, LayoutName, layout
+from webq8.records import Record
 from webq8.target import Target
 
 __all__ = ["KERNELS", "Call", "Kernel", "LayoutChoice", "Operand", "kernel"]
@@ -20,8 +20,7 @@ AnyOp = TypeVar("AnyOp", bound=Op)
 Dispatches = Iterator[Dispatch | Alias]
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(Record):
     """A tensor that an op reads or writes: the id that dispatches bind, what it is, and the layout it is bound in."""
 
     id: int
@@ -66,8 +65,7 @@ class Operand:
         return self.tensor.data
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Record):
     """The tensors of a node as its kernel finds them, `call[op.x]`, its results, and the device it is for."""
 
     operands: Mapping[Ref, Operand]

@@ -1,10 +1,10 @@
 """Which kernel an op gets on which device: rules from measurements (tests/bench/README.md), all in this file."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from webq8.dtypes import cdiv
 from webq8.ir.ops.conv import Conv2d
+from webq8.records import Record
 from webq8.target import Target
 
 __all__ = [
@@ -25,8 +25,7 @@ __all__ = [
 # --- products of matrices
 
 
-@dataclass(frozen=True)
-class Tile:
+class Tile(Record):
     """A kernel of wgsl/gemm*.wgsl, and the results that a workgroup of it makes."""
 
     kernel: str

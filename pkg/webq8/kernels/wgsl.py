@@ -7,7 +7,6 @@ The WGSL is the only description of a kernel's interface; whoever fills it does 
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from struct import Struct, calcsize, error
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from webq8.dtypes import round_up
 from webq8.errors import LimitError
 from webq8.paths import resource_dir
+from webq8.records import Record
 
 if TYPE_CHECKING:
     from webq8.ir.plan import Params
@@ -38,8 +38,7 @@ _CODES = {"u32": "I", "i32": "i", "f32": "f"}
 _RANGES = {"I": (0, 2**32 - 1), "i": (-(2**31), 2**31 - 1), "f": (-(2.0**128), 2.0**128)}
 
 
-@dataclass(frozen=True)
-class Binding:
+class Binding(Record):
     index: int
     name: str
     type: str  # GPUBufferBindingType: "read-only-storage", "storage" or "uniform"
@@ -52,8 +51,7 @@ class Field(NamedTuple):
     vectors: int  # 0 for a number
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(Record):
     name: str
     bindings: tuple[Binding, ...]
     params: Fields  # in order

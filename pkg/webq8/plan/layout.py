@@ -6,10 +6,10 @@ words and a pointwise convolution a matrix product; maps of up to 8 channels to 
 All other tensors, and what enters or leaves a program, are plain row-major.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 from webq8.dtypes import ITEMSIZE, numel, round_up
+from webq8.records import Record
 from webq8.scatter import scattered
 
 __all__ = ["Layout", "LayoutName", "default_layout", "layout", "nbytes", "strides"]
@@ -17,8 +17,7 @@ __all__ = ["Layout", "LayoutName", "default_layout", "layout", "nbytes", "stride
 LayoutName = Literal["rows", "channels", "plain"]
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Record):
     """Row-major element `(o·channels + c)·inner + i` is byte `(o·inner + i)·padded + c`."""
 
     outer: int

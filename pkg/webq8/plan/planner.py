@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 
 from webq8.budget import Budget
@@ -171,7 +170,7 @@ class _Planner:
         bind = {
             n: self.constants.once(bound) if isinstance(bound, Const) else bound for n, bound in dispatch.bind.items()
         }
-        self.dispatches.append(replace(dispatch, node=node, bind=bind))
+        self.dispatches.append(dispatch.replace(node=node, bind=bind))
 
     def root(self, i: int) -> int:
         """The tensor in whose memory tensor `i` lies."""

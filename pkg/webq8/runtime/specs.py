@@ -1,17 +1,16 @@
 """Specs of the inputs and outputs of a program's methods."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from webq8.ir.graph import Fixed, Graph
 from webq8.ir.types import Tensor
+from webq8.records import Record
 
 __all__ = ["MethodSpec", "TensorSpec", "ValueSpec", "graph_spec", "spec_of"]
 
 
-@dataclass(frozen=True)
-class TensorSpec:
+class TensorSpec(Record):
     shape: tuple[int, ...]
     dtype: str
 
@@ -19,8 +18,7 @@ class TensorSpec:
         return f"{self.dtype} {list(self.shape)}"
 
 
-@dataclass(frozen=True)
-class ValueSpec:
+class ValueSpec(Record):
     """A result that is no tensor but a value in the file, which each run returns."""
 
     value: Any
@@ -29,8 +27,7 @@ class ValueSpec:
         return repr(self.value)
 
 
-@dataclass(frozen=True)
-class MethodSpec:
+class MethodSpec(Record):
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec | ValueSpec, ...]
 

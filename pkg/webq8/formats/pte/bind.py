@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from webq8.budget import Budget
@@ -103,7 +102,7 @@ class _Binder:
         tensor = value.tensor
         expected = (arg.like and self._dtypes_like(arg.like)) or arg.dtypes
         if tensor.dtype not in expected:
-            text = replace(arg, dtypes=expected).text()
+            text = arg.replace(dtypes=expected).text()
             raise BadArg(f"expected {text}, got {tensor.dtype} {list(tensor.shape)}", Unsupported)
         if len(tensor.shape) > MAX_RANK:
             raise BadArg(f"{len(tensor.shape)} dimensions; at most {MAX_RANK} are supported", Unsupported)

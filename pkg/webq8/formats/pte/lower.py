@@ -1,7 +1,6 @@
 """Lowers a method of a `.pte` file to a graph of ops, call by call, and finds all that keeps it from running."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from webq8.budget import Budget
 from webq8.errors import FormatError, Problem, raise_problems
@@ -98,7 +97,7 @@ class _Lowering:
 
     def _state(self, state: PteState) -> State:
         value = self.refs[state.value]
-        return State(value, self.refs[state.next], replace(self.builder.type(value), data=state.initial))
+        return State(value, self.refs[state.next], self.builder.type(value).replace(data=state.initial))
 
     def graph(self) -> tuple[Graph, list[Problem]]:
         outputs: list[Ref | Fixed] = []

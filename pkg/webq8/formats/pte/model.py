@@ -5,17 +5,16 @@ the result last.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from webq8.errors import Problem
 from webq8.ir.types import Tensor
+from webq8.records import Record
 
 __all__ = ["EValue", "ListRef", "OperatorCall", "PteMethod", "PteProgram", "PteState"]
 
 
-@dataclass(frozen=True)
-class ListRef:
+class ListRef(Record):
     """A list of values, by id (tensor lists, as `cat` takes them)."""
 
     ids: tuple[int, ...]

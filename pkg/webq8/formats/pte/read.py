@@ -5,7 +5,6 @@ Field numbers follow `schema/program.fbs` of the `executorch` package.
 """
 
 import struct
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -61,11 +60,9 @@ class _Offsets(NamedTuple):
     offsets: tuple[int, ...]
 
 
-@dataclass
 class _Reader:
-    data: memoryview
-    name: str
-    budget: Budget
+    def __init__(self, data: memoryview, name: str, budget: Budget) -> None:
+        self.data, self.name, self.budget = data, name, budget
 
     def program(self) -> Steps[PteProgram]:
         end, base = len(self.data), len(self.data)
@@ -210,7 +207,7 @@ class _MethodReader:
             self._read(i, "outputs")
         for i, data in self.initial.items():
             if i not in self.states and isinstance(tensor := self.values[i], Tensor):
-                self.values[i] = replace(tensor, data=data)
+                self.values[i] = tensor.replace(data=data)
         states = tuple(PteState(i, new, self.initial.get(i)) for i, new in self.states.items())
         problems = tuple(self.problems)
         return PteMethod(self.name, tuple(self.values), tuple(self.calls), inputs, outputs, problems, states)
@@ -350,7 +347,7 @@ class _MethodReader:
         if not isinstance(tensor := self.values[old], Tensor):
             raise FormatError(f"{self.what}: {node}: {shown(tensor)} is no tensor to copy into")
         new = len(self.values)
-        self.values.append(replace(tensor, data=None))
+        self.values.append(tensor.replace(data=None))
         self.calls.append(OperatorCall("aten::copy.out", (old, source, non_blocking, new), node))
         self._write(new)
         if (old not in self.written and tensor.data is None) or target in self.states:
@@ -406,7 +403,7 @@ class _MethodReader:
             return
         blob = self.file.delegate(delegate, where)
         graph = yield from read_vkgraph(blob, f"{self.what}, {where}", self.file.named_data, self.file.budget)
-        self.problems += [replace(p, node=f"{where}, {p.node}") if p.node else p for p in graph.problems]
+        self.problems += [p.replace(node=f"{where}, {p.node}") if p.node else p for p in graph.problems]
 
         args = tuple(self._id(i, node) for i in table.vector(1, "i"))
         if len(args) != len(graph.inputs) + len(graph.outputs) or len(set(graph.inputs)) < len(graph.inputs):

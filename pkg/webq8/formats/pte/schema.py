@@ -10,13 +10,13 @@ plain values by name to the function that lowers it; shapes of results are those
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, final
 
 from webq8.errors import Unsupported, shown
 from webq8.formats.pte.model import EValue, ListRef
 from webq8.ir.types import BadArg, Ref, Tensor, check_scale
+from webq8.records import Record
 
 __all__ = [
     "ACTIVATION",
@@ -57,11 +57,10 @@ def got(value: "EValue | tuple[tuple[int, EValue], ...]") -> str:
     return shown(value)
 
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(Record, kw_only=True):
     """An argument that is not a tensor. `default` serves the callable form in `webq8.ops`."""
 
-    default: Any = field(default=..., kw_only=True)
+    default: Any = ...
 
     def text(self) -> str:
         """The argument in the listing of ops: the docstring of its class, up to the first comma or stop."""
@@ -82,7 +81,6 @@ class _Scale(Scalar):
         return float(value)
 
 
-@dataclass(frozen=True)
 class Int(Scalar):
     """An integer, within bounds; `absent` stands for a null in the file, which is None where `optional`."""
 
@@ -105,7 +103,6 @@ class Int(Scalar):
         return int(value)
 
 
-@dataclass(frozen=True)
 class Number(Scalar):
     """A float or an integer, converted to float; `absent` stands for a null in the file."""
 
@@ -127,7 +124,6 @@ def number(value: EValue) -> float:
         raise BadArg(f"{shown(value)} is too large for a float") from None
 
 
-@dataclass(frozen=True)
 class Bool(Scalar):
     """A truth value; `absent` stands for a null in the file."""
 
@@ -141,7 +137,6 @@ class Bool(Scalar):
         return bool(value)
 
 
-@dataclass(frozen=True)
 class Ints(Scalar):
     """A list of integers, or null where `optional`."""
 
@@ -157,7 +152,6 @@ class Ints(Scalar):
         return tuple(int(v) for v in value)
 
 
-@dataclass(frozen=True)
 class Numbers(Scalar):
     """A list of numbers, as floats, or null where `optional`."""
 
@@ -171,7 +165,6 @@ class Numbers(Scalar):
         return tuple(map(number, value))
 
 
-@dataclass(frozen=True)
 class Pair(Scalar):
     """One or two integers (height and width); none at all where `optional`."""
 
@@ -190,7 +183,6 @@ class Pair(Scalar):
         return h, w
 
 
-@dataclass(frozen=True)
 class Choice(Scalar):
     """One of a few values; another one is not supported (rather than a bad file)."""
 
@@ -220,8 +212,7 @@ ACTIVATION = Choice(("none", "relu"), default="none")
 IGNORED = _Ignored(default=None)
 
 
-@dataclass(frozen=True)
-class TensorArg:
+class TensorArg(Record):
     """A tensor argument; see the module's text for `sizes`."""
 
     dtypes: tuple[str, ...]
@@ -248,8 +239,7 @@ class TensorArg:
         return f"{' or '.join(self.dtypes)} [{', '.join(self.tokens)}]"
 
 
-@dataclass(frozen=True)
-class TensorList:
+class TensorList(Record):
     """A list of tensors (`cat`'s), or several outputs (`max_pool2d_with_indices`'s); bound as a tuple of arguments.
 
     One element serves a list of any length.
@@ -284,8 +274,7 @@ Lowered = Ref | tuple[Ref, ...]
 
 
 @final
-@dataclass(frozen=True)
-class Argument:
+class Argument(Record):
     """A tensor that a call is given, as the function that lowers the call gets it. `name` stands in messages; `values`
     are its bytes where they are known already, be it a constant or not: what is wrong with them can be told."""
 
@@ -314,8 +303,7 @@ class Argument:
             )
 
 
-@dataclass(frozen=True)
-class Overload:
+class Overload(Record):
     """An operator under its full name: its arguments in the order of its schema, without `out`, and what lowers it."""
 
     name: str

@@ -1,63 +1,32 @@
 """The base of all ops."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self, dataclass_transform, get_origin
+from typing import Any, ClassVar, Self
 
 from webq8.ir.types import MaybeRef, Ref, Refs, Tensor
+from webq8.records import Record
 
 __all__ = ["Op", "Types"]
 
 Types = Sequence[Tensor]  # by Ref
 
 
-@dataclass_transform(frozen_default=True)
-class Op:
-    """What is computed, and from which tensors: a frozen dataclass to type checkers and to those who use it.
+class Op(Record):
+    """What is computed, and from which tensors.
 
     Fields of the types Ref, MaybeRef and Refs are what the op reads; the node that holds the op knows its results.
-    Ops are made here rather than by `dataclasses`, which compiles a page's methods for a millisecond a class.
     """
 
-    FIELDS: ClassVar[tuple[str, ...]] = ()
-    DEFAULTS: ClassVar[dict[str, Any]] = {}
     REFS: ClassVar[tuple[str, ...]] = ()  # fields that hold what the op reads
     CONSTANTS: ClassVar[frozenset[str]] = frozenset()  # those that kernels pack when a program is planned
     MOVES: ClassVar[bool] = False  # it puts elements to other places and changes none
     FUSES_BOUNDS: ClassVar[bool] = False  # it has a field `bounds`, within which it keeps its int8 results
 
     def __init_subclass__(cls) -> None:
-        fields, refs = [*cls.FIELDS], [*cls.REFS]
-        for name, kind in vars(cls).get("__annotations__", cls.__annotations__).items():
-            if get_origin(kind) is not ClassVar and name not in fields:
-                fields.append(name)
-                if kind in (Ref, MaybeRef, Refs):
-                    refs.append(name)
-        cls.FIELDS, cls.REFS = tuple(fields), tuple(refs)
-        cls.DEFAULTS = {name: getattr(cls, name) for name in fields if hasattr(cls, name)}
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        own = self.__dict__
-        own.update(self.DEFAULTS)
-        own.update(zip(self.FIELDS, args, strict=False))
-        own.update(kwargs)
-        if len(own) != len(self.FIELDS) or len(args) > len(self.FIELDS):
-            raise TypeError(f"{type(self).__name__} takes {', '.join(self.FIELDS)}; got {', '.join(own)}")
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{name}: ops do not change; `replace` makes others")
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
-
-    def __hash__(self) -> int:
-        return hash((type(self), *(self.__dict__[name] for name in self.FIELDS)))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{n}={self.__dict__[n]!r}' for n in self.FIELDS)})"
-
-    def replace(self, **changes: Any) -> Self:
-        """The op with other values of some fields."""
-        return type(self)(**(self.__dict__ | changes))
+        super().__init_subclass__()
+        annotations = vars(cls).get("__annotations__", cls.__annotations__)
+        refs = [name for name, kind in annotations.items() if kind in (Ref, MaybeRef, Refs)]
+        cls.REFS = (*cls.REFS, *(name for name in refs if name not in cls.REFS))
 
     def reads(self, *, bound: bool = False) -> list[Ref]:
         """What the op reads, in the order of its fields; or what its kernel is bound to, all but CONSTANTS."""

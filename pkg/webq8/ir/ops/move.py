@@ -1,7 +1,5 @@
 """Ops that move elements, or change what they stand for."""
 
-from dataclasses import replace
-
 from webq8.dtypes import numel
 from webq8.errors import Unsupported
 from webq8.ir.ops.core import Op, Types
@@ -39,7 +37,7 @@ class Bitcast(Op):
     x: Ref
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
-        return (replace(types[self.x].type(), quantization=None),)
+        return (types[self.x].type().replace(quantization=None),)
 
 
 class Reshape(Op):
@@ -197,7 +195,7 @@ class Concat(Op):
         first = shapes[0]
         result = moved(tensors[0], (*first[:at], sum(s[at] for s in shapes), *first[at + 1 :]))
         alike = all(x.quantization == result.quantization for x in tensors)
-        return (result if alike else replace(result, quantization=None),)
+        return (result if alike else result.replace(quantization=None),)
 
 
 class Split(Op):

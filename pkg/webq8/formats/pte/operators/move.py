@@ -1,7 +1,6 @@
 """Views, copies, permutations, slices, repetitions, joining, splitting and padding."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from webq8.dtypes import numel
 from webq8.errors import Unsupported
@@ -50,7 +49,7 @@ def reshaped(g: Builder, x: Ref, shape: Shape) -> Ref:
     if tensor.data is None:
         return g.emit(reshape)
     (other,) = reshape.infer(g.tensors)
-    return g.add(replace(other, data=tensor.data))
+    return g.add(other.replace(data=tensor.data))
 
 
 @lowers(

@@ -1,7 +1,6 @@
 """Quantizing and dequantizing: by numbers, by tensors of one element, and by channels."""
 
 from array import array
-from dataclasses import dataclass
 from typing import Any
 
 from webq8.dtypes import cast, numel
@@ -28,7 +27,6 @@ _DTYPES = tuple(RANGES)
 _NUMBERS = dict(enumerate(("uint8", "int8", "int16", "int32")))  # torch's numbers of dtypes
 
 
-@dataclass(frozen=True)
 class _Dtype(Scalar):
     """A dtype by torch's number or by name; null where the tensor has it."""
 
@@ -40,7 +38,6 @@ class _Dtype(Scalar):
         return name
 
 
-@dataclass(frozen=True)
 class _Bound(Int):
     """An integer; null for what the dtype can hold."""
 

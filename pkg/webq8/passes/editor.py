@@ -1,5 +1,6 @@
 """A graph that passes edit: finds the producer and readers of a tensor; inserts, removes and replaces nodes."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from webq8.ir.graph import Fixed, Graph, Node
@@ -25,9 +26,10 @@ class Editor:
         self.tensors = list(graph.tensors)
         self._outputs = list(graph.outputs)
         self._next = [state.next for state in graph.states]
+        self._uses = Counter((*graph.results, *self._next))  # and how often nodes read each tensor
         self._start = self._end = _Link()
         self._links: dict[Ref, _Link] = {}  # by each tensor that the node there computes
-        self._readers: dict[Ref, dict[Ref, int]] = {}  # tensor -> first result of each reader -> how often it reads
+        self._readers: dict[Ref, dict[Ref, None]] = {}  # tensor -> the first results of its readers, in order
         for node in graph.nodes:
             self._end.after = _Link(None, self._end)
             self._end = self._end.after
@@ -55,7 +57,7 @@ class Editor:
 
     def uses(self, ref: Ref) -> int:
         """How often nodes read a tensor, plus how often it is an output or the next value of a state."""
-        return sum(self._readers.get(ref, {}).values()) + self._outputs.count(ref) + self._next.count(ref)
+        return self._uses[ref]
 
     def add(self, tensor: Tensor) -> Ref:
         self.tensors.append(tensor)
@@ -65,10 +67,9 @@ class Editor:
         link.node = node
         for ref in node.outputs:
             self._links[ref] = link
-        first = node.outputs[0]
         for ref in node.op.reads():
-            counts = self._readers.setdefault(ref, {})
-            counts[first] = counts.get(first, 0) + 1
+            self._uses[ref] += 1
+            self._readers.setdefault(ref, {})[node.outputs[0]] = None
 
     def remove(self, node: Node) -> None:
         self._take(node)
@@ -78,8 +79,9 @@ class Editor:
         link.node = None
         for ref in node.outputs:
             del self._links[ref]
-        for ref in {*node.op.reads()}:
-            del self._readers[ref][node.outputs[0]]
+        for ref in node.op.reads():
+            self._uses[ref] -= 1
+            self._readers[ref].pop(node.outputs[0], None)  # it may read a tensor twice
         return link
 
     def insert(self, before: Node, new: Node) -> None:
@@ -94,6 +96,9 @@ class Editor:
 
     def rename(self, old: Ref, new: Ref) -> None:
         """Makes all that reads tensor `old` read tensor `new`, the outputs and states of the graph included."""
+        kept = self._outputs.count(old) + self._next.count(old)
+        self._uses[old] -= kept
+        self._uses[new] += kept
         self._outputs = [new if not isinstance(o, Fixed) and o == old else o for o in self._outputs]
         self._next = [new if ref == old else ref for ref in self._next]
         for node in self.readers(old):

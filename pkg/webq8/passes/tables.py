@@ -1,9 +1,11 @@
 """Fuses lookup tables of 256 entries: with each other, and into the op before them."""
 
 from functools import cache
+from typing import NamedTuple
 
-from webq8.ir.graph import Graph
+from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.conv import Conv2d
+from webq8.ir.ops.core import Op
 from webq8.ir.ops.elementwise import Lookup
 from webq8.ir.ops.linear import Linear, Through
 from webq8.ir.types import PerTensor
@@ -26,19 +28,26 @@ def clamp_table(low: int, high: int) -> bytes:
     return bytes(min(max(v, low), high) & 255 for v in range(-128, 128))
 
 
+def _lookup_alone(editor: Editor, node: Node) -> tuple[Lookup, Node] | None:
+    """A lookup, and the node that computes what it looks up, where nothing else reads that."""
+    if not isinstance(node.op, Lookup):
+        return None
+    before = editor.producer(node.op.x)
+    return (node.op, before) if before and editor.uses(node.op.x) == 1 else None
+
+
 @Stage
 def fuse_tables(graph: Graph) -> Steps[Graph]:
     """Joins two lookup tables in a row to one, where nothing else reads what lies between them."""
     editor = Editor(graph)
     for node in editor.each():
         yield
-        before = editor.producer(node.op.x) if isinstance(node.op, Lookup) else None
-        if before is None or not isinstance(before.op, Lookup) or editor.uses(before.outputs[0]) != 1:
+        found = _looked_up_alone(editor, node)
+        if not found or not isinstance(found.before.op, Lookup):
             continue
-        assert isinstance(node.op, Lookup)
-        first, second = before.op.table, node.op.table
-        both = Lookup(before.op.x, bytes(second[v ^ 128] for v in first))
-        editor.remove(before)
+        first, second = found.before.op, found.op
+        both = Lookup(first.x, bytes(second.table[v ^ 128] for v in first.table))
+        editor.remove(found.before)
         if both.table == IDENTITY and editor.tensors[both.x] == editor.tensors[node.outputs[0]]:
             editor.rename(node.outputs[0], both.x)
             editor.remove(node)
@@ -53,14 +62,12 @@ def fuse_into_sums(graph: Graph) -> Steps[Graph]:
     editor = Editor(graph)
     for node in editor.each():
         yield
-        before = editor.producer(node.op.x) if isinstance(node.op, Lookup) else None
-        if before is None or not isinstance(before.op, Linear | Conv2d) or editor.uses(before.outputs[0]) != 1:
+        found = _looked_up_alone(editor, node)
+        if not found or not isinstance(found.before.op, Linear | Conv2d):
             continue
-        grid = editor.tensors[before.outputs[0]].quantization
-        if isinstance(node.op, Lookup) and before.op.through is None and isinstance(grid, PerTensor):
-            op = before.op.replace(through=Through(grid, node.op.table))
-            editor.remove(before)
-            editor.replace(node, before._replace(op=op, outputs=node.outputs))
+        op, grid = found.before.op, editor.tensors[found.op.x].quantization
+        if op.through is None and isinstance(grid, PerTensor):
+            _fuse(editor, node, found.before, op.replace(through=Through(grid, found.op.table)))
     return editor.graph()
 
 
@@ -70,16 +77,32 @@ def fuse_bounds(graph: Graph) -> Steps[Graph]:
     editor = Editor(graph)
     for node in editor.each():
         yield
-        if not isinstance(node.op, Lookup):
+        found = _looked_up_alone(editor, node)
+        if not found or not found.before.op.FUSES_BOUNDS:
             continue
-        before = editor.producer(node.op.x)
-        if before is None or not before.op.FUSES_BOUNDS or editor.uses(node.op.x) != 1:
+        table = found.op.table
+        if editor.tensors[found.op.x].quantization != editor.tensors[node.outputs[0]].quantization:
             continue
-        if editor.tensors[node.op.x].quantization != editor.tensors[node.outputs[0]].quantization:
-            continue
-        low, high = signed(node.op.table[0]), signed(node.op.table[-1])
-        if node.op.table == clamp_table(low, high):
-            bounds = before.op.bounded(low, high)
-            editor.remove(before)
-            editor.replace(node, before._replace(op=bounds, outputs=node.outputs))
+        low, high = signed(table[0]), signed(table[-1])
+        if table == clamp_table(low, high):
+            _fuse(editor, node, found.before, found.before.op.bounded(low, high))
     return editor.graph()
+
+
+class _Lookup(NamedTuple):
+    op: Lookup
+    before: Node  # computes what is looked up
+
+
+def _looked_up_alone(editor: Editor, node: Node) -> _Lookup | None:
+    """A lookup of what nothing else reads, with the node before it; None for other nodes."""
+    if not isinstance(node.op, Lookup) or editor.uses(node.op.x) != 1:
+        return None
+    before = editor.producer(node.op.x)
+    return _Lookup(node.op, before) if before else None
+
+
+def _fuse(editor: Editor, node: Node, before: Node, op: Op) -> None:
+    """Replaces a node and the one before it by one node, which computes `op`."""
+    editor.remove(before)
+    editor.replace(node, before._replace(op=op, outputs=node.outputs))

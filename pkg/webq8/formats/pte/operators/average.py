@@ -5,16 +5,7 @@ x_scale / (count · y_scale), computed in double and rounded to float32. With a 
 x_scale, takes the place of x, so that a mean of a function of int8 is of this form, too.
 """
 
-from webq8.formats.pte.operators.pool import (
-    CEIL_MODE,
-    COUNT_INCLUDE_PAD,
-    DIVISOR,
-    KERNEL,
-    PADDING,
-    STRIDE,
-    checked_divisor,
-    window_of,
-)
+from webq8.formats.pte.operators.pool import AVERAGE, checked_divisor, window_of
 from webq8.formats.pte.operators.reduce import axes_of_dims
 from webq8.formats.pte.schema import I8, SCALE, ZERO_POINT, Argument, Bool, Ints, Pair, lowers
 from webq8.ir.builder import Builder
@@ -76,12 +67,7 @@ def mean_int8(
     x=I8("N C H W"),
     x_scale=SCALE,
     x_zero_point=ZERO_POINT,
-    kernel=KERNEL,
-    stride=STRIDE,
-    padding=PADDING,
-    ceil_mode=CEIL_MODE,
-    count_include_pad=COUNT_INCLUDE_PAD,
-    divisor_override=DIVISOR,
+    **AVERAGE,
     y_scale=SCALE,
     y_zero_point=ZERO_POINT,
     table=_TABLE,

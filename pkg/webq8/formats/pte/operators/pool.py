@@ -1,20 +1,27 @@
 """Pooling: maximum of float32 and int8 maps, average of float32 maps."""
 
-from webq8.formats.pte.schema import F32, I8, Argument, Bool, Int, Pair, TensorArg, TensorList, lowers
+from webq8.formats.pte.schema import F32, I8, Arg, Argument, Bool, Int, Pair, TensorArg, TensorList, lowers
 from webq8.ir.builder import Builder
 from webq8.ir.ops.pool import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d, MaxPool2dIndices
 from webq8.ir.ops.window import Padding, Window
 from webq8.ir.types import BadArg, Ref
 
-__all__ = ["CEIL_MODE", "COUNT_INCLUDE_PAD", "DIVISOR", "KERNEL", "PADDING", "STRIDE", "checked_divisor", "window_of"]
+__all__ = ["AVERAGE", "checked_divisor", "window_of"]
 
-KERNEL = Pair(1)
-STRIDE = Pair(1, optional=True, default=())  # none: the kernel's size
-PADDING = Pair(default=0)
-CEIL_MODE = Bool(default=False)
-COUNT_INCLUDE_PAD = Bool(absent=True, default=True)
-DIVISOR = Int(optional=True, default=None)
-_DILATION = Pair(1, default=1)
+_WINDOW: dict[str, Arg] = {
+    "kernel": Pair(1),
+    "stride": Pair(1, optional=True, default=()),  # none: the kernel's size
+    "padding": Pair(default=0),
+}
+_CEIL_MODE = Bool(default=False)
+# what calls say of their windows, beside their tensors
+_MAXIMUM: dict[str, Arg] = {**_WINDOW, "dilation": Pair(1, default=1), "ceil_mode": _CEIL_MODE}
+AVERAGE: dict[str, Arg] = {
+    **_WINDOW,
+    "ceil_mode": _CEIL_MODE,
+    "count_include_pad": Bool(absent=True, default=True),
+    "divisor_override": Int(optional=True, default=None),
+}
 
 
 def window_of(
@@ -33,16 +40,8 @@ def checked_divisor(divisor_override: int | None) -> int | None:
     return divisor_override
 
 
-@lowers(
-    "aten.max_pool2d.default",
-    x=F32("*B H W"),
-    kernel=KERNEL,
-    stride=STRIDE,
-    padding=PADDING,
-    dilation=_DILATION,
-    ceil_mode=CEIL_MODE,
-    out=F32("*B OH OW"),
-)
+@lowers("aten.max_pool2d.default", x=F32("*B H W"), **_MAXIMUM, out=F32("*B OH OW"))
+@lowers("webq8.max_pool2d_int8.default", x=I8("N C H W"), **_MAXIMUM, out=I8("N C OH OW"))
 def max_pool2d(
     g: Builder,
     x: Argument,
@@ -52,7 +51,8 @@ def max_pool2d(
     dilation: tuple[int, int],
     ceil_mode: bool,
 ) -> Ref:
-    """The largest element of each window of x float32 [N, C, H, W] or [C, H, W]; NaN where there is one.
+    """The largest element of each window of x: float32 [N, C, H, W] or [C, H, W], with NaN where there is one, or int8
+    [N, C, H, W].
 
     kernel, stride (the kernel's size, where empty), padding and dilation in elements: (height, width), or one for both.
     """
@@ -63,11 +63,7 @@ def max_pool2d(
     "aten.max_pool2d_with_indices.default",
     "aten::max_pool2d_with_indices.out",
     x=F32("*B H W"),
-    kernel=KERNEL,
-    stride=STRIDE,
-    padding=PADDING,
-    dilation=_DILATION,
-    ceil_mode=CEIL_MODE,
+    **_MAXIMUM,
     out=TensorList((F32("*B OH OW"), TensorArg(("int64", "int32"), "*B OH OW"))),
 )
 def max_pool2d_with_indices(
@@ -86,38 +82,10 @@ def max_pool2d_with_indices(
 
 
 @lowers(
-    "webq8.max_pool2d_int8.default",
-    x=I8("N C H W"),
-    kernel=KERNEL,
-    stride=STRIDE,
-    padding=PADDING,
-    dilation=_DILATION,
-    ceil_mode=CEIL_MODE,
-    out=I8("N C OH OW"),
-)
-def max_pool2d_int8(
-    g: Builder,
-    x: Argument,
-    kernel: tuple[int, int],
-    stride: tuple[int, int] | None,
-    padding: tuple[int, int],
-    dilation: tuple[int, int],
-    ceil_mode: bool,
-) -> Ref:
-    """The largest element of each window of x int8 [N, C, H, W]; arguments as `max_pool2d` has them."""
-    return g.emit(MaxPool2d(x.ref, window_of(kernel, stride, padding, dilation), ceil_mode))
-
-
-@lowers(
     "aten.avg_pool2d.default",
     "aten::avg_pool2d.out",
     x=F32("*B H W"),
-    kernel=KERNEL,
-    stride=STRIDE,
-    padding=PADDING,
-    ceil_mode=CEIL_MODE,
-    count_include_pad=COUNT_INCLUDE_PAD,
-    divisor_override=DIVISOR,
+    **AVERAGE,
     out=F32("*B OH OW"),
 )
 def avg_pool2d(

@@ -385,8 +385,8 @@ globalThis.webq8Replay ??= (() => {
       else this.idle.push(...buffers);
     }
 
-    // A run with a pass for each step, which gives no outputs and leaves no states: into `destination`, a Python buffer, come the nanoseconds
-    // at which each step began and ended, as pairs of 64-bit integers.
+    // A run with a pass for each step, which gives no outputs and leaves no states: into `destination`, a Python buffer,
+    // come the nanoseconds at which each step began and ended, as pairs of 64-bit integers.
     profile(destination, ...sources) {
       return this.takeSources(sources, (putSources) => this.profileNow(destination, putSources));
     }

@@ -56,7 +56,7 @@ def check_row(run, spec: str, what: str) -> None:
     shape = tuple(int(size) for size in sizes.split(", "))
     if what.startswith("refused"):
         [quoted] = re.findall("`(.*)`", what)
-        with pytest.raises(InputError, match=rf"input 0 of forward.*{re.escape(quoted)}"):
+        with pytest.raises(InputError, match=rf"input in0 of forward.*{re.escape(quoted)}"):
             run(shape, dtype)
     else:
         got = run(shape, dtype)
@@ -116,7 +116,7 @@ def test_input_without_numpy(plain_page: PythonPage, example: str, spec: str, wh
 def test_values_of_javascript_that_are_refused(
     webq8_page: PythonPage, example: str, shape: tuple[int, ...], dtype: str, message: str
 ) -> None:
-    with pytest.raises(InputError, match=f"input 0 of forward.*{message}"):
+    with pytest.raises(InputError, match=f"input in0 of forward.*{message}"):
         webq8_page.call(take, example, shape, dtype, "webgpu")
 
 

@@ -76,8 +76,9 @@ def test_load(webq8_page, pytestconfig):
     results = []
     for source in ("models/classifier.pte", path, path.read_bytes()):
         with webq8_page.load(source) as program:
-            assert str(program.methods["forward"]) == "(float32 [4, 16]) -> float32 [4, 8]"
+            assert str(program.methods["forward"]) == "(in0: float32 [4, 16]) -> out0: float32 [4, 8]"
             results.append(program(X))
+            assert (program(in0=X) == results[-1]).all()
         program.close()
         with pytest.raises(ClosedError, match="was closed"):
             program(X)

@@ -111,7 +111,7 @@ def test_errors(webq8_page: PythonPage) -> None:
         webq8_page.call(without_timestamps, model, DIGIT)
     with pytest.raises(ClosedError, match="was closed"):
         webq8_page.call(closed, model, DIGIT)
-    with pytest.raises(InputError, match=r"input 0 of forward: expected float32 \[1, 64\], got float32 \[1, 63\]"):
+    with pytest.raises(InputError, match=r"input in0 of forward: expected float32 \[1, 64\], got float32 \[1, 63\]"):
         webq8_page.call(wrong, model, DIGIT[:, :63], 1)
     with pytest.raises(InputError, match="runs: 0 is less than 1"):
         webq8_page.call(wrong, model, DIGIT, 0)

@@ -9,12 +9,15 @@ import subprocess
 import sys
 import textwrap
 import urllib.request
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from webq8.desktop.cli import main
+from webq8.formats.base import Names
+from webq8.formats.pte import Method
 
 GOLDENS = Path(__file__).parents[1] / "data" / "goldens"
 MODEL = GOLDENS / "q8ta_linear__basic.pte"
@@ -61,6 +64,28 @@ def test_run_on_cpu(inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert list(report) == ["model", "device", "adapter", "dispatches", "submits", "load_ms", "first_ms", "median_ms"]
     assert (report["model"], report["device"], report["adapter"]) == (str(MODEL), "cpu", None)
     assert report["load_ms"] > 0
+
+
+def test_arrays_have_the_names_of_inputs_and_outputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of any names, those that numpy and the call itself take for arguments included."""
+    monkeypatch.setattr(Method, "names", lambda _: Names(("method", "a/b:0", "runs"), ("file",)))
+    shapes = {"runs": 3, "a/b:0": (7, 3), "method": (5, 7)}
+    with zipfile.ZipFile(tmp_path / "in.npz", "w") as archive:
+        for name, shape in shapes.items():
+            with archive.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array(file, np.full(shape, 2, np.float32))
+    model = GOLDENS.parent / "goldens_glue" / "kernel_calls" / "addmm__kernel.pte"
+    outputs = tmp_path / "out.npz"
+    assert run("run", model, "--inputs", tmp_path / "in.npz", "--outputs", outputs, "--device", "cpu") == 0
+    with np.load(outputs) as found:
+        assert found.files == ["file"]
+        np.testing.assert_array_equal(found["file"], np.full((5, 3), 2 * 28 + 0.5 * 2, np.float32))
+    capsys.readouterr()
+    assert run("inspect", model) == 0
+    first = "forward: method: float32[5, 7], a/b:0: float32[7, 3], runs: float32[3] -> file: float32[5, 3]"
+    assert capsys.readouterr().out.splitlines()[2] == first
 
 
 def test_outputs_are_replaced_only_by_success(inputs: Path, tmp_path: Path) -> None:
@@ -165,8 +190,8 @@ X = np.zeros((4, 16), np.float32)
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"x": X}, "holds x; its arrays must be named in0"),
-        ({"in1": X}, "holds in1; its arrays must be named in0"),
+        ({"x": X}, "forward has no input 'x'; it has in0: float32 [4, 16]"),
+        ({"in1": X}, "forward has no input 'in1'"),
         ({"in0": X, "in1": X}, "takes 1 inputs"),
         ({}, "takes 1 inputs"),
         ({"in0": X[:3]}, "expected float32 [4, 16], got float32 [3, 16]"),
@@ -218,8 +243,8 @@ def test_program_that_is_no_browser(inputs: Path, tmp_path: Path, capsys: pytest
 def test_inspect_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("inspect", MODEL, "--json") == 0
     method = json.loads(capsys.readouterr().out)["methods"]["forward"]
-    assert method["inputs"] == [{"shape": [4, 16], "dtype": "float32"}]
-    assert method["outputs"] == [{"shape": [4, 8], "dtype": "float32"}]
+    assert method["inputs"] == [{"name": "in0", "shape": [4, 16], "dtype": "float32"}]
+    assert method["outputs"] == [{"name": "out0", "shape": [4, 8], "dtype": "float32"}]
     assert method["ops"]["et_vk.q8ta_linear.default"] == 1
     assert method["unsupported"] == []
 
@@ -247,7 +272,7 @@ def test_inspect_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("inspect", MODEL) == 0
     assert capsys.readouterr().out == (
         f"{MODEL}\n\n"
-        "forward: float32[4, 16] -> float32[4, 8]\n"
+        "forward: in0: float32[4, 16] -> out0: float32[4, 8]\n"
         "     1 x et_vk.q8ta_linear.default\n"
         "     1 x quantized_decomposed.dequantize_per_tensor.default\n"
         "     1 x quantized_decomposed.quantize_per_tensor.default\n"

@@ -12,6 +12,7 @@ from pte_writer import Pte, one_call
 from webq8 import formats
 from webq8.errors import FormatError, LimitError, Unsupported, Webq8Error
 from webq8.formats import File, Format, read_file
+from webq8.formats.base import Names
 from webq8.formats.pte.lower import lower
 from webq8.formats.pte.read import read_program
 from webq8.ir.plan import ProgramPlan
@@ -26,6 +27,11 @@ ROOT = Path(__file__).parents[2]
 GOLDENS = ROOT / "tests" / "data" / "goldens"
 LINEAR = (GOLDENS / "q8ta_linear__basic.pte").read_bytes()
 CLASSIFIER = (ROOT / "web" / "models" / "classifier.pte").read_bytes()
+
+
+def test_names_are_distinct() -> None:
+    """Those of a file that names a tensor twice, or none, too."""
+    assert Names.of(["x", "", "x", "in1", "x_2"], ["", "x"]) == (("x", "in1", "x_2", "in1_3", "x_2_4"), ("out0", "x"))
 
 
 def check(data: bytes) -> None:
@@ -56,7 +62,7 @@ def test_calls_name_their_node() -> None:
 def test_named_data_and_padding() -> None:
     """Ten outputs, twelve scales: the exporter pads, webq8 reads the first ten."""
     spec = webq8.inspect(ROOT / "web" / "models" / "classifier.pte")["methods"]["forward"]
-    assert spec["outputs"] == [{"shape": [1, 10], "dtype": "float32"}]
+    assert spec["outputs"] == [{"name": "out0", "shape": [1, 10], "dtype": "float32"}]
     assert not spec["unsupported"]
     assert spec["dispatches"] == 5
 
@@ -209,7 +215,7 @@ def test_a_number_among_the_inputs_is_as_it_was_exported() -> None:
     values = [p.tensor([2]), p.integer(3), p.double(0.5), p.tensor([2])]
     data = p.file(p.method(values, [("aten::add.Scalar_out", [0, 1, 2, 3, 3])], [0, 1], [3]))
     program = drive(webq8.load(data, device="cpu"))
-    assert str(program.methods["forward"]) == "(float32 [2]) -> float32 [2]"
+    assert str(program.methods["forward"]) == "(in0: float32 [2]) -> out0: float32 [2]"
     assert program.run(np.float32([1, 2])).tolist() == [2.5, 3.5]
 
 

@@ -162,9 +162,9 @@ def test_another_device(monkeypatch: pytest.MonkeyPatch, read: bool) -> None:
             drive(other.buffer("null"))
             np.testing.assert_array_equal(drive(cpu.buffer("cpu")), np.zeros(y.shape, np.int8))
         else:
-            with pytest.raises(InputError, match="input 0 of forward: this tensor stays on " + name.format("null")):
+            with pytest.raises(InputError, match="in0 of forward: this tensor stays on " + name.format("null")):
                 drive(other.buffer("null"))
-            with pytest.raises(InputError, match="input 0 of forward: this tensor stays on " + name.format("the CPU")):
+            with pytest.raises(InputError, match="in0 of forward: this tensor stays on " + name.format("the CPU")):
                 drive(cpu.buffer("cpu"))
         other.close()
         ops.close()

@@ -132,15 +132,56 @@ def test_inputs_are_taken_at_the_call(classifier: webq8.Program) -> None:
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ((), r"forward takes 1 inputs \(float32 \[1, 64\]\), got 0"),
+        ((), r"forward takes 1 inputs \(in0: float32 \[1, 64\]\), got 0"),
         ((DIGIT, DIGIT), "forward takes 1 inputs .* got 2"),
-        ((DIGIT[0],), r"input 0 of forward: expected float32 \[1, 64\], got float32 \[64\]; pass x\.reshape\(1, 64\)"),
-        (([0.0] * 64,), r"input 0 of forward: expected float32 \[1, 64\], got list of shape \[64\]; pass \[x\]"),
+        (
+            (DIGIT[0],),
+            r"input in0 of forward: expected float32 \[1, 64\], got float32 \[64\]; pass x\.reshape\(1, 64\)",
+        ),
+        (([0.0] * 64,), r"input in0 of forward: expected float32 \[1, 64\], got list of shape \[64\]; pass \[x\]"),
     ],
 )
 def test_inputs_are_checked(classifier: webq8.Program, inputs: tuple, message: str) -> None:
     with pytest.raises(InputError, match=message):
         classifier.run(*inputs)
+
+
+@pytest.fixture
+def product() -> webq8.Program:
+    """Half a bias and twice a product: three inputs, of which no two have the same shape."""
+    return load(ROOT / "tests" / "data" / "goldens_glue" / "kernel_calls" / "addmm__kernel.pte")
+
+
+A, B, BIAS = (np.random.default_rng(0).random(shape, np.float32) for shape in ((5, 7), (7, 3), (3,)))
+
+
+def test_inputs_by_name(product: webq8.Program) -> None:
+    want = product.run(A, B, BIAS)
+    by_name = {"in2": BIAS, "in0": A, "in1": B}
+    for got in (product.run(**by_name), product.run(by_name), product.run(A, in2=BIAS, in1=B)):
+        np.testing.assert_array_equal(got, want)
+    product.check(**by_name)
+    assert [spec.name for spec in product.spec().inputs] == ["in0", "in1", "in2"]
+    assert [spec.name for spec in product.spec("forward").outputs] == ["out0"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "named", "message"),
+    [
+        ((A, B), {"bias": BIAS}, r"^forward has no input 'bias'; it has in0: float32 \[5, 7\], in1: .*, in2: "),
+        (({"in0": A, "in1": B, 7: BIAS},), {}, "^forward has no input 7; it has in0"),
+        ((), {"in1": B}, r"^forward lacks in0: float32 \[5, 7\], in2: float32 \[3\]$"),
+        (({},), {}, r"^forward lacks in0: float32 \[5, 7\], in1: "),
+        ((A, B), {"in1": B, "in2": BIAS}, "^input in1 of forward is given twice$"),
+        (({"in0": A, "in1": B},), {"in1": B, "in2": BIAS}, "^input in1 of forward is given twice$"),
+        ((A, B, BIAS, BIAS), {"in2": BIAS}, "^forward takes 3 inputs .* got 4$"),
+        ((A, {"in1": B, "in2": BIAS}), {}, "^forward takes 3 inputs .* got 2$"),
+        ((A, B), {"in2": A}, r"^input in2 of forward: expected float32 \[3\], got float32 \[5, 7\]"),
+    ],
+)
+def test_names_are_checked(product: webq8.Program, inputs: tuple, named: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        product.run(*inputs, **named)
 
 
 def test_any_values_are_allowed(classifier: webq8.Program) -> None:
@@ -156,8 +197,8 @@ def test_strided_inputs(classifier: webq8.Program) -> None:
 
 def test_methods(classifier: webq8.Program) -> None:
     assert {name: str(spec) for name, spec in classifier.methods.items()} == {
-        "batch": "(float32 [60, 64]) -> float32 [60, 10]",
-        "forward": "(float32 [1, 64]) -> float32 [1, 10]",
+        "batch": "(in0: float32 [60, 64]) -> out0: float32 [60, 10]",
+        "forward": "(in0: float32 [1, 64]) -> out0: float32 [1, 10]",
     }
     assert classifier.run(np.zeros((60, 64), np.float32), method="batch").shape == (60, 10)
     with pytest.raises(InputError, match="has no method 'backward'; it has batch, forward"):
@@ -167,8 +208,8 @@ def test_methods(classifier: webq8.Program) -> None:
 def test_repr(classifier: webq8.Program) -> None:
     assert repr(classifier) == (
         "<webq8 program classifier.pte, on cpu\n"
-        "  batch(float32 [60, 64]) -> float32 [60, 10]\n"
-        "  forward(float32 [1, 64]) -> float32 [1, 10]>"
+        "  batch(in0: float32 [60, 64]) -> out0: float32 [60, 10]\n"
+        "  forward(in0: float32 [1, 64]) -> out0: float32 [1, 10]>"
     )
 
 
@@ -190,8 +231,8 @@ def test_progress_ends_at_one() -> None:
 def test_inspect() -> None:
     methods = webq8.inspect(CLASSIFIER)["methods"]
     assert methods["batch"] == {
-        "inputs": [{"shape": [60, 64], "dtype": "float32"}],
-        "outputs": [{"shape": [60, 10], "dtype": "float32"}],
+        "inputs": [{"name": "in0", "shape": [60, 64], "dtype": "float32"}],
+        "outputs": [{"name": "out0", "shape": [60, 10], "dtype": "float32"}],
         "ops": {
             "quantized_decomposed.quantize_per_tensor.default": 1,
             "et_vk.q8ta_linear.default": 3,
@@ -237,9 +278,9 @@ def test_constant_methods_return_what_the_file_has() -> None:
     assert got == [7, 0.5, True, "cnn", (1, 2)]
     assert [type(v) for v in got] == [int, float, bool, str, tuple]
     np.testing.assert_array_equal(program.run(method="get_table"), np.arange(6, dtype=np.float32).reshape(2, 3))
-    assert "get_n() -> 7" in repr(program)
+    assert "get_n() -> out0: 7" in repr(program)
     found = webq8.inspect(CONTAINERS / "methods.pte")["methods"]["get_n"]
-    assert (found["outputs"], found["dispatches"]) == ([{"value": 7}], 0)
+    assert (found["outputs"], found["dispatches"]) == ([{"name": "out0", "value": 7}], 0)
 
 
 def test_a_method_that_cannot_run_blocks_no_other() -> None:
@@ -248,7 +289,7 @@ def test_a_method_that_cannot_run_blocks_no_other() -> None:
     for _ in range(2):
         with pytest.raises(Unsupported, match=r"method 'running': instruction 0: aten::asinh\.out: no such op"):
             program.run(np.ones((2, 3), np.float32), method="running")
-    assert "running(float32 [2, 3]) -> float32 [2, 3], which cannot run" in repr(program)
+    assert "running(in0: float32 [2, 3]) -> out0: float32 [2, 3], which cannot run" in repr(program)
 
 
 def test_outputs_that_are_inputs_constants_or_other_outputs() -> None:

@@ -90,8 +90,12 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run a model in headless Chromium, or here, and print one JSON line")
     run.set_defaults(command=_run)
     run.add_argument("model", type=_file, metavar="MODEL", help="a .pte file")
-    run.add_argument("--inputs", type=_file, required=True, metavar="IN.npz", help="arrays in0, in1, ...")
-    run.add_argument("--outputs", type=_target, required=True, metavar="OUT.npz", help="gets arrays out0, out1, ...")
+    run.add_argument(
+        "--inputs", type=_file, required=True, metavar="IN.npz", help="arrays by the inputs' names, or in0, in1, ..."
+    )
+    run.add_argument(
+        "--outputs", type=_target, required=True, metavar="OUT.npz", help="gets arrays by the outputs' names"
+    )
     run.add_argument("--method", help="the method to run (default: forward, or the only one)")
     run.add_argument(
         "--device",
@@ -204,7 +208,7 @@ def _check_call(model: Path, method: str | None, inputs: Sequence[Any]) -> None:
 
 async def measure(
     source: str, device: Any, method: str | None, inputs: Sequence[Any], repeat: int, profile: bool
-) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Load, run and profile a model. It stands alone, since it runs in the page as well as here."""
     import time
 
@@ -223,6 +227,8 @@ async def measure(
             outputs = await program(*inputs, method=method)
             times.append(ms_since(start))
         later = sorted(times[1:] or times)
+        results = outputs if isinstance(outputs, tuple) else (outputs,)
+        named = {spec.name: y for spec, y in zip(program.spec(method).outputs, results, strict=True)}
         report = {
             "adapter": str(program.adapter) if program.adapter else None,
             "dispatches": program.dispatches(method),
@@ -235,26 +241,25 @@ async def measure(
         if profile:
             profiled = await program.profile(*inputs, method=method)
             told = {"table": str(profiled), "trace": profiled.trace()}
-    return report, outputs if isinstance(outputs, tuple) else (outputs,), told
+    return report, named, told
 
 
 def _read_inputs(path: Path) -> list[Any]:
+    """The arrays as arguments of a call: in order where their names number them, else by name."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} is not an .npz file of plain arrays: {error}") from error
-    expected = [f"in{i}" for i in range(len(arrays))]
-    if set(arrays) != set(expected):
-        found = ", ".join(arrays)
-        raise InputError(f"{path} holds {found}; its arrays must be named {', '.join(expected)}")
-    return [arrays[name] for name in expected]
+    numbered = [f"in{i}" for i in range(len(arrays))]
+    return [arrays[name] for name in numbered] if set(arrays) == set(numbered) else [arrays]
 
 
-def _write_outputs(path: Path, outputs: Sequence[Any]) -> None:
-    arrays: dict[str, Any] = {f"out{i}": np.asarray(output) for i, output in enumerate(outputs)}
-    with replacing(path) as file:
-        np.savez(file, **arrays)
+def _write_outputs(path: Path, outputs: Mapping[str, Any]) -> None:
+    with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, output in outputs.items():  # savez takes no array of the name "file"
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as array:
+                np.lib.format.write_array(array, np.asarray(output))
 
 
 # --- the other commands
@@ -292,7 +297,8 @@ def _as_text(model: Path, methods: Mapping[str, Any]) -> str:
 
 
 def _spec(found: Mapping[str, Any]) -> str:
-    return repr(found["value"]) if "value" in found else f"{found['dtype']}{found['shape']}"
+    what = repr(found["value"]) if "value" in found else f"{found['dtype']}{found['shape']}"
+    return f"{plain(found['name'])}: {what}"
 
 
 def _serve(args: argparse.Namespace) -> None:

@@ -289,11 +289,11 @@ class PageProgram:
         self._page, self._number = page, number
         self._forget = weakref.finalize(self, page._dropped.append, number)
 
-    def __call__(self, *inputs: Any, method: str | None = None) -> Any:
+    def __call__(self, /, *inputs: Any, method: str | None = None, **named: Any) -> Any:
         __tracebackhide__ = True
         if not self._forget.alive:
             raise ClosedError(f"{self.name} was closed; load it again to run it")
-        return self._page.call(_run, self._number, inputs, method)
+        return self._page.call(_run, self._number, inputs, named, method)
 
     def close(self) -> None:
         """Frees what the model holds in the page; closing twice is fine."""
@@ -309,7 +309,7 @@ class PageProgram:
 
 def _specs(fields: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
     """Specs of tensors and values, from the fields in which they travel."""
-    return tuple(ValueSpec(**f) if "value" in f else TensorSpec(tuple(f["shape"]), f["dtype"]) for f in fields)
+    return tuple(ValueSpec(**f) if "value" in f else TensorSpec(**f) for f in fields)
 
 
 async def _load(source: str | bytes, options: dict[str, Any], dropped: list[int]) -> tuple[Any, ...]:
@@ -328,11 +328,11 @@ async def _load(source: str | bytes, options: dict[str, Any], dropped: list[int]
     return number, program.name, str(program.adapter) if program.adapter else None, methods
 
 
-async def _run(number: int, inputs: Sequence[Any], method: str | None) -> Any:
+async def _run(number: int, inputs: Sequence[Any], named: Mapping[str, Any], method: str | None) -> Any:
     """Runs in the page."""
     from webq8 import transport
 
-    return await transport.kept[number](*inputs, method=method)
+    return await transport.kept[number](*inputs, method=method, **named)
 
 
 def _close(number: int) -> None:

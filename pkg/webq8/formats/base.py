@@ -1,6 +1,6 @@
 """What every reader returns, whatever the format: methods that can be lowered."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from webq8.budget import Budget
@@ -9,7 +9,29 @@ from webq8.ir.graph import Fixed, Graph
 from webq8.ir.types import Tensor
 from webq8.stages import Steps
 
-__all__ = ["File", "FileMethod"]
+__all__ = ["File", "FileMethod", "Names"]
+
+
+class Names(NamedTuple):
+    """Names of a method's inputs and outputs, no two of the inputs alike, nor of the outputs."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @classmethod
+    def of(cls, inputs: Iterable[str], outputs: Iterable[str]) -> "Names":
+        """Names of a file. What has none is in0, in1, … or out0, …; one that came before gets a number."""
+        return cls(_distinct(inputs, "in"), _distinct(outputs, "out"))
+
+
+def _distinct(names: Iterable[str], default: str) -> tuple[str, ...]:
+    found = dict[str, None]()
+    for i, name in enumerate(names):
+        name = name or f"{default}{i}"
+        while name in found:
+            name += f"_{i}"
+        found[name] = None
+    return tuple(found)
 
 
 class FileMethod(Protocol):
@@ -20,6 +42,9 @@ class FileMethod(Protocol):
 
     def outputs(self) -> tuple[Tensor | Fixed, ...]:
         """The types of the outputs; for one that is no tensor, the value that the file has."""
+
+    def names(self) -> Names:
+        """The names of the inputs and outputs."""
 
     def operators(self) -> Mapping[str, int]:
         """How many calls of each operator it has, by the format's names."""

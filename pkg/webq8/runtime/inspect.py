@@ -9,7 +9,7 @@ from webq8.passes import required
 from webq8.plan.planner import plan_program
 from webq8.runtime.compile import rewrite
 from webq8.runtime.source import Source, read_here
-from webq8.runtime.specs import TensorSpec, spec_of
+from webq8.runtime.specs import TensorSpec, ValueSpec, spec_of
 from webq8.stages import finish
 from webq8.target import Target
 
@@ -26,14 +26,11 @@ def inspect(source: Source) -> dict[str, Any]:
     budget = Budget(file.size, name)
     methods = {}
     for n, method in file.methods.items():
-        spec = spec_of(method.inputs(), method.outputs())
+        spec = spec_of(method)
         graph, problems = finish(method.lower(budget))
         entry: dict[str, Any] = {
-            "inputs": [{"shape": list(t.shape), "dtype": t.dtype} for t in spec.inputs],
-            "outputs": [
-                {"shape": list(v.shape), "dtype": v.dtype} if isinstance(v, TensorSpec) else {"value": v.value}
-                for v in spec.outputs
-            ],
+            "inputs": [_described(t) for t in spec.inputs],
+            "outputs": [_described(v) for v in spec.outputs],
             "ops": dict(method.operators()),
             "unsupported": [{"node": p.node, "op": p.op, "reason": p.reason} for p in problems],
         }
@@ -49,3 +46,8 @@ def inspect(source: Source) -> dict[str, Any]:
                 entry |= {"peak_bytes": plan.peak_bytes, "live_bytes": plan.live_bytes}
         methods[n] = entry
     return {"model": name, "methods": methods}
+
+
+def _described(spec: TensorSpec | ValueSpec) -> dict[str, Any]:
+    what = {"value": spec.value} if isinstance(spec, ValueSpec) else {"shape": list(spec.shape), "dtype": spec.dtype}
+    return {"name": spec.name, **what}

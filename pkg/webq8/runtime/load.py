@@ -58,7 +58,7 @@ async def load(
     budget, refused = Budget(file.size, name), dict[str, Webq8Error]()
     graphs = await pace(lower_file.steps(file, name, budget, refused))
     clock.lap("lower")
-    specs = {n: spec_of(method.inputs(), method.outputs()) for n, method in file.methods.items()}
+    specs = {n: spec_of(method) for n, method in file.methods.items()}
     return await compile_graphs(graphs, name, device, report, clock, optimizations, specs, refused, budget)
 
 

@@ -8,11 +8,11 @@ from webq8.backends.base import Loaded, Output, Run
 from webq8.backends.find import DeviceName
 from webq8.backends.gpu_program import GpuProgram, GpuTensor
 from webq8.dtypes import ITEMSIZE, numel
-from webq8.errors import ClosedError, InputError, Webq8Error
+from webq8.errors import ClosedError, InputError, Webq8Error, plain, shown
 from webq8.ir.plan import Plan
 from webq8.ir.types import Tensor as Type
 from webq8.runtime.inputs import fit
-from webq8.runtime.specs import MethodSpec, TensorSpec, ValueSpec
+from webq8.runtime.specs import MethodSpec, TensorSpec, ValueSpec, listed
 from webq8.runtime.tensor import Tensor
 from webq8.target import Adapter
 
@@ -59,13 +59,20 @@ class Program:
         """Whether the program's device was lost: it cannot run any more, and is to be loaded again."""
         return self._loaded.device is not None and bool(self._loaded.device.lost)
 
+    def spec(self, method: str | None = None) -> MethodSpec:
+        """The inputs and outputs of a method; of "forward", or the only one, where no name is given."""
+        return self.methods[self._method(method)]
+
     def dispatches(self, method: str | None = None) -> int:
         """GPU dispatches that a run of a method takes; 0 on "cpu"."""
         name = self._method(method)
         return len(self._plans[name].steps) if name in self._plans else 0
 
-    def __call__(self, *inputs: Any, method: str | None = None, resident: bool = False) -> Coroutine[Any, Any, Any]:
+    def __call__(
+        self, /, *inputs: Any, method: str | None = None, resident: bool = False, **named: Any
+    ) -> Coroutine[Any, Any, Any]:
         """Runs a method: arrays in (or what the README's table lists), arrays out; a tuple where there are several.
+        Inputs are given in order, by name (`program(image=x)`), or as one mapping by name, which may hold any names.
         What a method returns besides tensors, as constant methods do, is returned as Python has it.
 
         With `resident` tensors are not read back: they are `webq8.Tensor`s that stay on the device, for other programs
@@ -75,7 +82,7 @@ class Program:
         method cannot run, what `load` raises where none can.
         """
         name = self._method(method)
-        sources = self._check(name, inputs)
+        sources = self._check(name, inputs, named)
         run = self._start(name, sources, read=not resident, keep=resident)
         return self._results(name, run, resident)
 
@@ -94,7 +101,7 @@ class Program:
 
     async def compute(self, *inputs: Any) -> Output:
         """The first result of "forward", which is read and stays on the device; for `webq8.ops`."""
-        sources = self._check(self._method("forward"), inputs)
+        sources = self._check(self._method("forward"), inputs, {})
         run = self._start("forward", sources, read=True, keep=True)
         return (await self._loaded.finish(run))[0]
 
@@ -107,15 +114,17 @@ class Program:
         every = tuple(spec.value if isinstance(spec, ValueSpec) else next(computed) for spec in outputs)
         return every[0] if len(every) == 1 else every
 
-    def run(self, *inputs: Any, method: str | None = None, resident: bool = False) -> Any:
+    def run(self, /, *inputs: Any, method: str | None = None, resident: bool = False, **named: Any) -> Any:
         """The same without `await`: on the desktop, and in browsers that can block; raises CannotBlock elsewhere."""
-        return self._block(lambda: self(*inputs, method=method, resident=resident))
+        return self._block(lambda: self(*inputs, method=method, resident=resident, **named))
 
-    def check(self, *inputs: Any, method: str | None = None) -> None:
+    def check(self, /, *inputs: Any, method: str | None = None, **named: Any) -> None:
         """Raises what a call with these arguments would raise because of them, without running."""
-        self._check(self._method(method), inputs)
+        self._check(self._method(method), inputs, named)
 
-    def profile(self, *inputs: Any, method: str | None = None, runs: int = 10) -> "Coroutine[Any, Any, Profile]":
+    def profile(
+        self, /, *inputs: Any, method: str | None = None, runs: int = 10, **named: Any
+    ) -> "Coroutine[Any, Any, Profile]":
         """Measures the GPU time of each dispatch of a method, with arguments as for a run: medians of `runs` runs.
 
         Also measures what the device reaches at most, once, and keeps it busy before, since an idle GPU is slow. Raises
@@ -128,7 +137,7 @@ class Program:
             raise InputError(f"{self.name}: {name} computes nothing that could be profiled")
         if runs < 1:
             raise InputError(f"runs: {runs} is less than 1")
-        sources = [s if isinstance(s, GpuTensor) else bytes(s) for s in self._check(name, inputs)]
+        sources = [s if isinstance(s, GpuTensor) else bytes(s) for s in self._check(name, inputs, named)]
         self._loaded.device.check_timestamps()
         return self._profile(self._loaded, name, sources, runs)
 
@@ -180,13 +189,14 @@ class Program:
             raise type(self._refused[name])(str(self._refused[name]))
         return name
 
-    def _check(self, method: str, inputs: Sequence[Any]) -> list[memoryview | GpuTensor]:
+    def _check(self, method: str, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[memoryview | GpuTensor]:
         specs = self.methods[method].inputs
+        if named or (len(inputs) == 1 and isinstance(inputs[0], Mapping)):
+            inputs = _in_order(method, specs, inputs, named)
         if len(inputs) != len(specs):
-            expected = ", ".join(map(str, specs)) or "none"
-            raise InputError(f"{method} takes {len(specs)} inputs ({expected}), got {len(inputs)}")
+            raise InputError(f"{method} takes {len(specs)} inputs ({listed(specs) or 'none'}), got {len(inputs)}")
         given = zip(inputs, specs, strict=True)
-        return [self._source(x, spec, f"input {i} of {method}") for i, (x, spec) in enumerate(given)]
+        return [self._source(x, spec, f"input {plain(spec.name)} of {method}") for x, spec in given]
 
     def _source(self, x: Any, spec: TensorSpec, name: str) -> memoryview | GpuTensor:
         """An input as a run takes it: a tensor that stays on this device as it is, anything else as its bytes."""
@@ -209,3 +219,23 @@ def _array(spec: TensorSpec, output: Output) -> Any:
 
 def _tensor(spec: TensorSpec, output: Output) -> Tensor:
     return Tensor.computed(Type(spec.shape, spec.dtype), output)
+
+
+def _in_order(
+    method: str, specs: Sequence[TensorSpec], inputs: Sequence[Any], named: Mapping[str, Any]
+) -> Sequence[Any]:
+    """Inputs of which some are given by name, by keywords or in one mapping."""
+    names = [spec.name for spec in specs]
+    mapping = len(inputs) == 1 and isinstance(inputs[0], Mapping)
+    if not mapping and len(inputs) > len(names):
+        return inputs
+    first = inputs[0] if mapping else dict(zip(names, inputs, strict=False))
+    for name in (*first, *named):
+        if name not in names:
+            raise InputError(f"{method} has no input {shown(name)}; it has {listed(specs) or 'none'}")
+        if name in first and name in named:
+            raise InputError(f"input {plain(name)} of {method} is given twice")
+    given = {**first, **named}
+    if missing := [spec for spec in specs if spec.name not in given]:
+        raise InputError(f"{method} lacks {listed(missing)}")
+    return [given[name] for name in names]

@@ -1,18 +1,21 @@
 """Specs of the inputs and outputs of a program's methods."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
+from webq8.errors import plain
+from webq8.formats.base import FileMethod, Names
 from webq8.ir.graph import Fixed, Graph
 from webq8.ir.types import Tensor
 from webq8.records import Record
 
-__all__ = ["MethodSpec", "TensorSpec", "ValueSpec", "graph_spec", "spec_of"]
+__all__ = ["MethodSpec", "TensorSpec", "ValueSpec", "graph_spec", "listed", "spec_of"]
 
 
 class TensorSpec(Record):
     shape: tuple[int, ...]
     dtype: str
+    name: str = ""
 
     def __str__(self) -> str:
         return f"{self.dtype} {list(self.shape)}"
@@ -22,6 +25,7 @@ class ValueSpec(Record):
     """A result that is no tensor but a value in the file, which each run returns."""
 
     value: Any
+    name: str = ""
 
     def __str__(self) -> str:
         return repr(self.value)
@@ -32,17 +36,28 @@ class MethodSpec(Record):
     outputs: tuple[TensorSpec | ValueSpec, ...]
 
     def __str__(self) -> str:
-        return f"({', '.join(map(str, self.inputs))}) -> {', '.join(map(str, self.outputs))}"
+        return f"({listed(self.inputs)}) -> {listed(self.outputs)}"
 
 
-def spec_of(inputs: Iterable[Tensor], outputs: Iterable[Tensor | Fixed]) -> MethodSpec:
-    return MethodSpec(
-        tuple(TensorSpec(t.shape, t.dtype) for t in inputs),
-        tuple(ValueSpec(v.value) if isinstance(v, Fixed) else TensorSpec(v.shape, v.dtype) for v in outputs),
-    )
+def listed(specs: Sequence[TensorSpec | ValueSpec]) -> str:
+    """Specs with their names, for messages."""
+    return ", ".join(f"{plain(spec.name)}: {spec}" for spec in specs)
+
+
+def spec_of(method: FileMethod) -> MethodSpec:
+    return _spec(method.inputs(), method.outputs(), method.names())
 
 
 def graph_spec(graph: Graph) -> MethodSpec:
-    tensors = graph.tensors
-    outputs = (o if isinstance(o, Fixed) else tensors[o] for o in graph.outputs)
-    return spec_of((tensors[i] for i in graph.inputs), outputs)
+    """The spec of a graph that is of no file."""
+    inputs = [graph.tensors[i] for i in graph.inputs]
+    outputs = [o if isinstance(o, Fixed) else graph.tensors[o] for o in graph.outputs]
+    return _spec(inputs, outputs, Names.of([""] * len(inputs), [""] * len(outputs)))
+
+
+def _spec(inputs: Sequence[Tensor], outputs: Sequence[Tensor | Fixed], names: Names) -> MethodSpec:
+    takes, gives = zip(inputs, names.inputs, strict=True), zip(outputs, names.outputs, strict=True)
+    return MethodSpec(
+        tuple(TensorSpec(t.shape, t.dtype, n) for t, n in takes),
+        tuple(ValueSpec(v.value, n) if isinstance(v, Fixed) else TensorSpec(v.shape, v.dtype, n) for v, n in gives),
+    )

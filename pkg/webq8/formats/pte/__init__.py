@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from webq8.budget import Budget
 from webq8.errors import Problem
-from webq8.formats.base import File
+from webq8.formats.base import File, Names
 from webq8.formats.pte.lower import lower_method
 from webq8.formats.pte.model import PteMethod
 from webq8.formats.pte.read import is_pte, read_program
@@ -29,6 +29,10 @@ class Method(NamedTuple):
     def outputs(self) -> tuple[Tensor | Fixed, ...]:
         values = (self.content.values[i] for i in self.content.outputs)
         return tuple(v.type() if isinstance(v, Tensor) else Fixed(v) for v in values)
+
+    def names(self) -> Names:
+        """The file has none: a number each."""
+        return Names.of([""] * len(self.inputs()), [""] * len(self.outputs()))
 
     def operators(self) -> Mapping[str, int]:
         return Counter(call.name for call in self.content.calls)

@@ -9,7 +9,15 @@ from webq8.ir.graph import Fixed, Graph
 from webq8.ir.types import Tensor
 from webq8.stages import Steps
 
-__all__ = ["File", "FileMethod", "Names"]
+__all__ = ["File", "FileMethod", "FileOp", "Names"]
+
+
+class FileOp(NamedTuple):
+    """A call of an operator, by the format's name. `where` is its place in the file, which problems and the nodes that
+    it is lowered to have."""
+
+    where: str
+    name: str
 
 
 class Names(NamedTuple):
@@ -46,8 +54,8 @@ class FileMethod(Protocol):
     def names(self) -> Names:
         """The names of the inputs and outputs."""
 
-    def operators(self) -> Mapping[str, int]:
-        """How many calls of each operator it has, by the format's names."""
+    def operators(self) -> Iterable[FileOp]:
+        """All calls of operators, in order."""
 
     def lower(self, budget: Budget) -> Steps[tuple[Graph, list[Problem]]]:
         """The graph, and all problems that keep it from running; a graph with problems is not to be used."""

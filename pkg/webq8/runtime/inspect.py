@@ -1,5 +1,6 @@
 """Tells what a file holds, without a GPU."""
 
+from collections import Counter
 from typing import Any
 
 from webq8.budget import Budget
@@ -31,7 +32,7 @@ def inspect(source: Source) -> dict[str, Any]:
         entry: dict[str, Any] = {
             "inputs": [_described(t) for t in spec.inputs],
             "outputs": [_described(v) for v in spec.outputs],
-            "ops": dict(method.operators()),
+            "ops": dict(Counter(op.name for op in method.operators())),
             "unsupported": [{"node": p.node, "op": p.op, "reason": p.reason} for p in problems],
         }
         entry |= {"dispatches": None, "relayouts": None, "peak_bytes": None, "live_bytes": None}

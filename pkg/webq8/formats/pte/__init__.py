@@ -1,12 +1,11 @@
 """Reads and lowers ExecuTorch's `.pte` files."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from webq8.budget import Budget
 from webq8.errors import Problem
-from webq8.formats.base import File, Names
+from webq8.formats.base import File, FileOp, Names
 from webq8.formats.pte.lower import lower_method
 from webq8.formats.pte.model import PteMethod
 from webq8.formats.pte.read import is_pte, read_program
@@ -34,8 +33,8 @@ class Method(NamedTuple):
         """The file has none: a number each."""
         return Names.of([""] * len(self.inputs()), [""] * len(self.outputs()))
 
-    def operators(self) -> Mapping[str, int]:
-        return Counter(call.name for call in self.content.calls)
+    def operators(self) -> Iterable[FileOp]:
+        return (FileOp(call.where, call.name) for call in self.content.calls)
 
     def lower(self, budget: Budget) -> Steps[tuple[Graph, list[Problem]]]:
         return lower_method.steps(self.content, budget)

@@ -82,9 +82,16 @@ PLANTED = (
     Planted(
         "a fused clamp dropped",
         "pkg/webq8/passes/tables.py",
-        "before._replace(op=op, outputs=node.outputs)",
-        "before._replace(outputs=node.outputs)",
+        "editor.replace(node, before._replace(op=op, ",
+        "editor.replace(node, before._replace(",
         ("tests/unit/test_passes.py",),
+    ),
+    Planted(
+        "the places of what a kernel takes over forgotten",
+        "pkg/webq8/passes/tables.py",
+        "also=(*before.also, *node.places)",
+        "also=before.also",
+        ("tests/unit/test_inspect.py",),
     ),
     Planted(
         "memory shared one step too early",

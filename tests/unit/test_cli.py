@@ -273,9 +273,9 @@ def test_inspect_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == (
         f"{MODEL}\n\n"
         "forward: in0: float32[4, 16] -> out0: float32[4, 8]\n"
-        "     1 x et_vk.q8ta_linear.default\n"
-        "     1 x quantized_decomposed.dequantize_per_tensor.default\n"
-        "     1 x quantized_decomposed.quantize_per_tensor.default\n"
+        "     1 x et_vk.q8ta_linear.default                           int8 kernel\n"
+        "     1 x quantized_decomposed.dequantize_per_tensor.default  int8 kernel\n"
+        "     1 x quantized_decomposed.quantize_per_tensor.default    int8 kernel\n"
         "  can run, in 3 GPU dispatches, 0 of them to change a layout\n"
         "  activations take 384 bytes (320 are live at once)\n"
     )

@@ -229,6 +229,11 @@ def test_progress_ends_at_one() -> None:
 
 
 def test_inspect() -> None:
+    rows = {
+        "et_vk.q8ta_linear.default": (1, 2, 3),
+        "quantized_decomposed.dequantize_per_tensor.default": (4,),
+        "quantized_decomposed.quantize_per_tensor.default": (0,),
+    }
     methods = webq8.inspect(CLASSIFIER)["methods"]
     assert methods["batch"] == {
         "inputs": [{"name": "in0", "shape": [60, 64], "dtype": "float32"}],
@@ -238,6 +243,16 @@ def test_inspect() -> None:
             "et_vk.q8ta_linear.default": 3,
             "quantized_decomposed.dequantize_per_tensor.default": 1,
         },
+        "runs": [
+            {
+                "op": op,
+                "runs": "int8 kernel",
+                "reason": "",
+                "count": len(at),
+                "nodes": [*map("delegate 0, node {}".format, at)],
+            }
+            for op, at in rows.items()
+        ],
         "unsupported": [],
         "dispatches": 5,
         "relayouts": 0,

@@ -283,7 +283,10 @@ def _as_text(model: Path, methods: Mapping[str, Any]) -> str:
     for name, method in methods.items():
         takes, gives = (", ".join(map(_spec, method[key])) or "nothing" for key in ("inputs", "outputs"))
         lines += ["", f"{plain(name)}: {takes} -> {gives}"]
-        lines += [f"  {count:4} x {plain(op)}" for op, count in sorted(method["ops"].items())]
+        width = max((len(row["op"]) for row in method["runs"]), default=0)
+        for row in method["runs"]:
+            runs = ": ".join(filter(None, (row["runs"], row["reason"].partition("\n")[0])))
+            lines.append(f"  {row['count']:4} x {row['op']:{width}}  {runs}")
         if method["unsupported"]:
             lines += ["  cannot run:"]
             lines += [f"    {Problem(p['node'], p['op'], p['reason'])}" for p in method["unsupported"]]

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from webq8.errors import FormatError
-from webq8.formats.base import File, FileMethod
+from webq8.formats.base import File, FileMethod, FileOp
 from webq8.formats.pte import is_pte, read_pte
 from webq8.formats.sniff import what_it_is
 from webq8.stages import Stage, Steps
 
-__all__ = ["FORMATS", "File", "FileMethod", "Format", "read_file"]
+__all__ = ["FORMATS", "File", "FileMethod", "FileOp", "Format", "read_file"]
 
 
 class Format(NamedTuple):

@@ -13,11 +13,17 @@ __all__ = ["Fixed", "Graph", "Node", "State"]
 
 
 class Node(NamedTuple):
-    """An op at its place in a graph. `where`: its place in the file, for messages."""
+    """An op at its place in a graph. `where`: its place in the file; `also`: the places of what passes had it compute
+    at once."""
 
     op: Op
     outputs: tuple[Ref, ...]
     where: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        return (self.where, *self.also)
 
 
 class Fixed(NamedTuple):

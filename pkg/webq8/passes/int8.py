@@ -297,40 +297,47 @@ class _Path:
         node, tensor = self.p.editor.producer(ref), self.p._tensor(ref)
         assert node is not None, "what is possible is computed"
         op = node.op
+        also: tuple[str, ...] = (node.where,)
         if isinstance(op, Dequantize):
-            self.made[ref, grid] = self._looked_up(op.x, self._table(ref, ref, grid), grid)
+            self.made[ref, grid] = self._looked_up(op.x, self._table(ref, ref, grid), grid, also)
         elif known := self.p.functions.get(ref):
             base = self.emit(known.base, self.p.grids[known.base])
-            self.made[ref, grid] = self._looked_up(base, self._table(ref, known.base, grid), grid)
+            also = self._places(ref, known.base)
+            self.made[ref, grid] = self._looked_up(base, self._table(ref, known.base, grid), grid, also)
         elif isinstance(op, Clamp):
-            self.made[ref, grid] = self.bounded(self.emit(op.x, grid), _quantized_bounds(_bounds(op), grid), grid)
+            bounds = _quantized_bounds(_bounds(op), grid)
+            self.made[ref, grid] = self.bounded(self.emit(op.x, grid), bounds, grid, also)
         elif (way := self.p.averages(op, grid)) is not None:
             assert isinstance(op, _Average)
             base = op.x if way is True else self.p.functions[op.x].base
             x = self.emit(base, self.p.grids[base])
-            self.made[ref, grid] = self._averaged(op.replace(x=x, table=None if way is True else way), tensor, grid)
+            also = (*also, *self._places(op.x, base))
+            averages = op.replace(x=x, table=None if way is True else way)
+            self.made[ref, grid] = self._averaged(averages, tensor, grid, also)
         elif operands := self.p.operands(op):
             a, b = (self.emit(x, self.p.grids[x]) if x in self.p.grids else x for x in operands)
-            [self.made[ref, grid]] = self._insert(op.replace(a=a, b=b), [tensor], grid)
+            [self.made[ref, grid]] = self._insert(op.replace(a=a, b=b), [tensor], grid, also)
         else:
             new = {x: self.emit(x, grid) for x in self.p._floats(op)}
-            outs = self._insert(op.reading(lambda x: new.get(x, x)), map(self.p._tensor, node.outputs), grid)
+            outs = self._insert(op.reading(lambda x: new.get(x, x)), map(self.p._tensor, node.outputs), grid, also)
             self.made |= {(old, grid): out for old, out in zip(node.outputs, outs, strict=True)}
 
-    def _averaged(self, op: _Average, like: Tensor, grid: PerTensor) -> Ref:
+    def _averaged(self, op: _Average, like: Tensor, grid: PerTensor, also: tuple[str, ...]) -> Ref:
         """Inserts an average on int8; a map without a batch axis gets one of size 1 for it."""
         x = self.p._tensor(op.x)
         if not _lacks_batch(op, x.shape):
-            return self._insert(op, [like], grid)[0]
+            return self._insert(op, [like], grid, also)[0]
         assert isinstance(x.quantization, PerTensor), "what runs on int8 has one scale"
         batch = (1, *x.shape)
         [whole] = self._insert(Reshape(op.x, batch), [Tensor(batch, "int8")], x.quantization)
-        [y] = self._insert(op.replace(x=whole), [Tensor((1, *like.shape), "int8")], grid)
+        [y] = self._insert(op.replace(x=whole), [Tensor((1, *like.shape), "int8")], grid, also)
         return self._insert(Reshape(y, like.shape), [like], grid)[0]
 
-    def _insert(self, op: Op, like: "Iterator[Tensor] | list[Tensor]", grid: PerTensor) -> tuple[Ref, ...]:
+    def _insert(
+        self, op: Op, like: "Iterator[Tensor] | list[Tensor]", grid: PerTensor, also: tuple[str, ...] = ()
+    ) -> tuple[Ref, ...]:
         outs = tuple(self.p.editor.add(Tensor(t.shape, "int8", None, grid)) for t in like)
-        self.p.editor.insert(self.quantize, Node(op, outs, self.quantize.where))
+        self.p.editor.insert(self.quantize, Node(op, outs, self.quantize.where, also))
         return outs
 
     def _table(self, ref: Ref, base: Ref, grid: PerTensor) -> bytes:
@@ -352,14 +359,21 @@ class _Path:
             ref = node.op.x
         return (low, high) if 2.0**-100 < self.p.grids[base].scale < 2.0**100 else None
 
-    def _looked_up(self, x: Ref, table: bytes, grid: PerTensor) -> Ref:
+    def _places(self, ref: Ref, base: Ref) -> tuple[str, ...]:
+        """The places of the ops between a function and its base."""
+        node = self.p.editor.producer(ref)
+        if ref == base or node is None:
+            return ()
+        return (node.where, *(place for x in node.op.reads() for place in self._places(x, base)))
+
+    def _looked_up(self, x: Ref, table: bytes, grid: PerTensor, also: tuple[str, ...]) -> Ref:
         tensor = self.p._tensor(x)
         if table == IDENTITY and tensor.quantization == grid:
             return x
-        return self._insert(Lookup(x, table), [tensor], grid)[0]
+        return self._insert(Lookup(x, table), [tensor], grid, also)[0]
 
-    def bounded(self, x: Ref, bounds: tuple[int, int], grid: PerTensor) -> Ref:
-        return self._looked_up(x, clamp_table(*bounds), grid)
+    def bounded(self, x: Ref, bounds: tuple[int, int], grid: PerTensor, also: tuple[str, ...] = ()) -> Ref:
+        return self._looked_up(x, clamp_table(*bounds), grid, also)
 
 
 def _lacks_batch(op: Op, shape: Shape) -> bool:

@@ -52,7 +52,7 @@ def fuse_tables(graph: Graph) -> Steps[Graph]:
             editor.rename(node.outputs[0], both.x)
             editor.remove(node)
         else:
-            editor.replace(node, node._replace(op=both))
+            editor.replace(node, node._replace(op=both, also=(*found.before.places, *node.also)))
     return editor.graph()
 
 
@@ -105,4 +105,4 @@ def _looked_up_alone(editor: Editor, node: Node) -> _Lookup | None:
 def _fuse(editor: Editor, node: Node, before: Node, op: Op) -> None:
     """Replaces a node and the one before it by one node, which computes `op`."""
     editor.remove(before)
-    editor.replace(node, before._replace(op=op, outputs=node.outputs))
+    editor.replace(node, before._replace(op=op, outputs=node.outputs, also=(*before.also, *node.places)))

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from webq8.errors import FormatError
-from webq8.formats.base import File, FileMethod, FileOp
+from webq8.formats.base import Asked, File, FileMethod, FileOp, Shapes
+from webq8.formats.onnx import is_onnx, read_onnx
 from webq8.formats.pte import is_pte, read_pte
 from webq8.formats.sniff import what_it_is
 from webq8.stages import Stage, Steps
 
-__all__ = ["FORMATS", "File", "FileMethod", "FileOp", "Format", "read_file"]
+__all__ = ["FORMATS", "Asked", "File", "FileMethod", "FileOp", "Format", "Shapes", "read_file"]
 
 
 class Format(NamedTuple):
@@ -17,16 +18,17 @@ class Format(NamedTuple):
 
     name: str
     recognizes: Callable[[memoryview], bool]
-    read: Callable[[memoryview, str], Steps[File]]
+    read: Callable[[memoryview, str, Asked], Steps[File]]
 
 
 FORMATS = [
     Format(".pte", is_pte, read_pte.steps),
+    Format(".onnx", is_onnx, read_onnx.steps),  # the last: it has no mark of its own
 ]
 
 
 @Stage
-def read_file(data: bytes | bytearray | memoryview, name: str = "program") -> Steps[File]:
+def read_file(data: bytes | bytearray | memoryview, name: str = "program", asked: Asked | None = None) -> Steps[File]:
     """Reads a whole file. `name` stands for it in messages.
 
     Raises FormatError where the file is damaged, or of a kind that webq8 cannot read. What is sound but not supported
@@ -35,5 +37,5 @@ def read_file(data: bytes | bytearray | memoryview, name: str = "program") -> St
     view = memoryview(data).toreadonly().cast("B")
     for known in FORMATS:
         if known.recognizes(view):
-            return (yield from known.read(view, name))
+            return (yield from known.read(view, name, asked or Asked()))
     raise FormatError(f"{name}: {what_it_is(view)}")

@@ -1,6 +1,7 @@
 """What every reader returns, whatever the format: methods that can be lowered."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from webq8.budget import Budget
@@ -9,7 +10,18 @@ from webq8.ir.graph import Fixed, Graph
 from webq8.ir.types import Tensor
 from webq8.stages import Steps
 
-__all__ = ["File", "FileMethod", "FileOp", "Names"]
+__all__ = ["Asked", "Beside", "File", "FileMethod", "FileOp", "Names", "Shapes"]
+
+Shapes = Mapping[str, int | Sequence[int]]
+Beside = Callable[[str], memoryview]
+
+
+class Asked(NamedTuple):
+    """What a reader is told besides the bytes of a file: `shapes` gives sizes to symbols of the file, or whole shapes
+    to inputs, by name; `beside` reads another file of the model's folder, and raises InputError for all others."""
+
+    shapes: Shapes = MappingProxyType({})
+    beside: Beside | None = None
 
 
 class FileOp(NamedTuple):

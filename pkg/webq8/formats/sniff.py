@@ -64,8 +64,6 @@ _KINDS: tuple[tuple[Callable[[bytes], bool], str, str], ...] = (
     (lambda head: head[257:262] == b"ustar", "a tar archive", _UNPACK),
     (_begins(b"\x93NUMPY"), "a numpy array", "Pass it to a program as an input"),
     (_begins(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM"), "an image or a recording", _FETCH_AGAIN),
-    # protobuf has no name of its own: a version, and the producer's name or another version
-    (_matches(rb"\x08[\x01-\x10]([\x12\x1a\x22].[\x20-\x7e]|[\x28\x3a\x42])"), "an ONNX model", _SAME_MODEL),
     (_matches(rb"\s*[{\[]\s*[\"\[{\]}\d]"), "JSON text", _FETCH_AGAIN),
 )
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from webq8.budget import Budget
 from webq8.errors import Problem, Webq8Error, plain
-from webq8.formats import FileOp, read_file
+from webq8.formats import Asked, FileOp, Shapes, read_file
 from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.elementwise import Lookup
 from webq8.ir.plan import Plan
 from webq8.passes import required
 from webq8.plan.planner import plan_program
 from webq8.runtime.compile import rewrite
-from webq8.runtime.source import Source, read_here
+from webq8.runtime.source import Source, beside, read_here
 from webq8.runtime.specs import TensorSpec, ValueSpec, spec_of
 from webq8.stages import finish
 from webq8.target import Target
@@ -27,19 +27,19 @@ SUPPORTED = "supported"  # it would run, if other ops did
 _ORDER = (UNSUPPORTED, FLOAT, INTEGER, INT8, TABLE, FOLDED, SUPPORTED)
 
 
-def inspect(source: Source) -> dict[str, Any]:
+def inspect(source: Source, shapes: Shapes | None = None) -> dict[str, Any]:
     """What is in a file, without a GPU: specs, ops with counts, where each runs, dispatches, what is unsupported and
-    why. JSON-able.
+    why. JSON-able. `shapes` are as for `load`.
 
     Raises InputError where there is no such file, FormatError where it is damaged.
     """
     data, name = read_here(source)
-    file = read_file(data, name)
+    file = read_file(data, name, Asked(shapes or {}, beside(source)))
     budget = Budget(file.size, name)
     methods = {}
     for n, method in file.methods.items():
-        spec, ops = spec_of(method), [*method.operators()]
         graph, problems = finish(method.lower(budget))
+        spec, ops = spec_of(method), [*method.operators()]  # lowering may find out sizes of outputs
         planned = None
         if not problems:
             try:

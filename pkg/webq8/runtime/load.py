@@ -8,11 +8,11 @@ from webq8.backends.base import Backend
 from webq8.backends.find import DEVICES, DeviceName, find_backend
 from webq8.budget import Budget
 from webq8.errors import InputError, LimitError, Webq8Error
-from webq8.formats import read_file
+from webq8.formats import Asked, Shapes, read_file
 from webq8.ir.graph import Graph
 from webq8.runtime.compile import check_memory, check_some, lower_file, plan_methods, rewrite
 from webq8.runtime.program import Program
-from webq8.runtime.source import OnBytes, Source, read
+from webq8.runtime.source import OnBytes, Source, beside, read
 from webq8.runtime.specs import MethodSpec, graph_spec, spec_of
 from webq8.stages import Steps, drive, finish
 
@@ -29,8 +29,9 @@ async def load(
     device: Literal["webgpu", "native", "cpu"] = "webgpu",
     on_progress: Progress | None = None,
     optimizations: Collection[str] | None = None,
+    shapes: Shapes | None = None,
 ) -> Program:
-    """Loads a `.pte` file that ExecuTorch exported for its Vulkan/WebGPU delegate.
+    """Loads a model: a `.pte` file that ExecuTorch exported for its Vulkan/WebGPU delegate, or an `.onnx` file.
 
     Args:
         source: a URL, a path, the file's bytes (anything with a buffer), or an open binary file; in a page also a typed
@@ -39,6 +40,8 @@ async def load(
             runs the numpy reference, anywhere.
         on_progress: called with a fraction (rising, ending at 1) and a few words on what goes on.
         optimizations: the names of `webq8.passes.OPTIMIZATIONS` to apply; all of them by default. None changes a byte.
+        shapes: for an `.onnx` file whose inputs have open sizes, the size of each symbol by name, as in
+            `{"batch": 1, "sequence": 128}`, or the whole shape of an input by the input's name.
 
     Raises FormatError for a damaged file, Unsupported listing everything webq8 cannot run, LimitError where it does not
     fit the device, NoAdapter where there is no GPU.
@@ -53,7 +56,7 @@ async def load(
     data, name = await read(source, _on_bytes(report))
     clock.lap("read")
     pace = _pace(backend)
-    file = await pace(read_file.steps(data, name))
+    file = await pace(read_file.steps(data, name, Asked(shapes or {}, beside(source))))
     clock.lap("parse")
     budget, refused = Budget(file.size, name), dict[str, Webq8Error]()
     graphs = await pace(lower_file.steps(file, name, budget, refused))

@@ -8,8 +8,9 @@ from typing import Any
 
 from webq8.dtypes import as_buffer, has_buffer
 from webq8.errors import InputError
+from webq8.formats.base import Beside
 
-__all__ = ["OnBytes", "Source", "read", "read_here"]
+__all__ = ["OnBytes", "Source", "beside", "read", "read_here"]
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | io.IOBase | Any  # Any: a value of JavaScript
 OnBytes = Callable[[int, int], None]  # (bytes that came, all of them or 0 where that is not known)
@@ -54,6 +55,21 @@ def read_here(source: Source) -> tuple[bytes, str]:
         return bytes(as_buffer(source, "source")[0]), "program"
     hint = "; await it first" if hasattr(source, "__await__") else ""
     raise InputError(f"source: a {type(source).__name__} is not a URL, path, bytes or binary file{hint}")
+
+
+def beside(source: Source) -> Beside | None:
+    """Reads other files of the folder that a model's file lies in; None where the source is no path."""
+    if not isinstance(source, str | os.PathLike) or not os.path.exists(source):
+        return None
+    folder = Path(os.fsdecode(source)).resolve().parent
+
+    def read_beside(name: str) -> memoryview:
+        path = Path(os.path.realpath(folder / name)) if "\0" not in name else folder
+        if not path.is_relative_to(folder) or not path.is_file():
+            raise InputError(f"{name!r} is no file in the folder of the model")
+        return memoryview(path.read_bytes())
+
+    return read_beside
 
 
 def _name(url: str) -> str:

@@ -1,6 +1,7 @@
 """The content of an `.onnx` file, as ONNX has it: nodes that read and write values by name."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from webq8.ir.types import Tensor
@@ -37,12 +38,13 @@ class OnnxNode(NamedTuple):
     attributes: Mapping[str, Attribute]
     where: str
     overload: str = ""
-    references: Mapping[str, str] = {}  # attributes of a function's node that are attributes of its call, by name
+    version: int = 1  # of the domain's operators
+    references: Mapping[str, str] = MappingProxyType({})  # attributes of a function's node -> those of its call
 
 
 class ValueInfo(NamedTuple):
-    """An input or output. `kind` is ONNX's dtype, or what else it is. Sizes are numbers, names of symbols, or None where
-    nothing is said, and so for a shape."""
+    """An input or output, and its ONNX dtype, or what else it is. Sizes are numbers, names of symbols, or None where it
+    says nothing of them, and so for a shape."""
 
     name: str
     kind: str

@@ -70,7 +70,7 @@ def varints(data: memoryview, where: str) -> list[int]:
     return found
 
 
-def floats(data: memoryview, code: str, where: str) -> list[float]:
+def floats(data: memoryview, code: str, where: str) -> Sequence[float]:
     """The numbers of a packed field: float32 ("f") or float64 ("d")."""
     size = struct.calcsize(code)
     if len(data) % size:

@@ -2,6 +2,7 @@
 
 from webq8.budget import Budget
 from webq8.errors import FormatError
+from webq8.formats.base import Beside
 from webq8.formats.onnx.model import (
     Attribute,
     Constant,
@@ -12,11 +13,11 @@ from webq8.formats.onnx.model import (
     Unreadable,
     ValueInfo,
 )
-from webq8.formats.onnx.protobuf import Message, fields
-from webq8.formats.onnx.tensors import KINDS, TENSOR, Beside, read_tensor
+from webq8.formats.onnx.protobuf import Message
+from webq8.formats.onnx.tensors import KINDS, TENSOR, read_tensor
 from webq8.stages import Stage, Steps, finish
 
-__all__ = ["is_onnx", "read_model"]
+__all__ = ["read_model"]
 
 _MODEL = {1: "ir_version", 7: "graph", 8: "opset_import", 25: "functions"}
 _OPSET = {1: "domain", 2: "version"}
@@ -51,26 +52,6 @@ _TYPE = {1: "tensor", 4: "sequence", 5: "map", 8: "sparse", 9: "optional"}
 _TENSOR_TYPE = {1: "elem_type", 2: "shape"}
 _SHAPE = {1: "dim"}
 _DIM = {1: "dim_value", 2: "dim_param"}
-
-_NUMBER = frozenset((1, 5))  # fields of a model that are numbers; all others are bytes
-_TEXTS = frozenset((2, 3, 4, 6, 7, 8, 14, 20, 25, 26))
-_ABOUT = frozenset((2, 3, 8))  # producer, its version, operator sets
-
-
-def is_onnx(data: memoryview) -> bool:
-    """Whether bytes are an `.onnx` file, which has no mark of its own: all fields up to the graph must be those of a
-    model, or, where the file ends before, a version and what follows it."""
-    seen = set[int]()
-    try:
-        for number, value in fields(data, ""):
-            if number not in (_NUMBER if isinstance(value, int) else _TEXTS):
-                return False
-            seen.add(number)
-            if number == 7:
-                return True
-    except FormatError:  # cut off, perhaps within the graph
-        pass
-    return 1 in seen and not seen.isdisjoint(_ABOUT)
 
 
 @Stage
@@ -127,7 +108,7 @@ def _node(message: Message, number: int, beside: Beside | None) -> Steps[OnnxNod
     reads, writes = (tuple(message.texts(field)) for field in ("input", "output"))
     where = f"node {number}" + (f" {message.text('name')!r}" if message.has("name") else "")
     domain, operator, overload = _domain(message.text("domain")), message.text("op_type"), message.text("overload")
-    return OnnxNode(domain, operator, reads, writes, attributes, where, overload, references)
+    return OnnxNode(domain, operator, reads, writes, attributes, where, overload, references=references)
 
 
 def _attribute(message: Message, beside: Beside | None) -> Steps[Attribute]:

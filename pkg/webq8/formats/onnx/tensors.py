@@ -2,17 +2,15 @@
 
 import struct
 from array import array
-from collections.abc import Callable
 
 from webq8.dtypes import FORMAT, ITEMSIZE, numel
 from webq8.errors import FormatError, InputError
+from webq8.formats.base import Beside
 from webq8.formats.onnx.model import Constant, Unreadable
 from webq8.formats.onnx.protobuf import Message
 from webq8.ir.types import Tensor
 
-__all__ = ["HELD", "KINDS", "PAIR", "RANGES", "TENSOR", "Beside", "read_tensor"]
-
-Beside = Callable[[str], memoryview]  # the bytes of a file in the model's own folder, by its path there
+__all__ = ["HELD", "KINDS", "RANGES", "TENSOR", "read_tensor"]
 
 TENSOR = {
     1: "dims",
@@ -27,7 +25,7 @@ TENSOR = {
     13: "external_data",
     14: "data_location",
 }
-PAIR = {1: "key", 2: "value"}
+_PAIR = {1: "key", 2: "value"}
 _EXTERNAL = 1  # a data_location
 KINDS = {
     1: "float32",
@@ -163,7 +161,7 @@ def _unpacked(raw: bytes, kind: str, count: int) -> bytes:
 
 def _external(message: Message, where: str, beside: Beside | None) -> memoryview | Unreadable:
     """Elements that lie in a file of their own, in the model's folder."""
-    pairs = {p.text("key"): p.text("value") for p in message.messages("external_data", PAIR)}
+    pairs = {p.text("key"): p.text("value") for p in message.messages("external_data", _PAIR)}
     location = pairs.get("location", "")
     if beside is None:
         reason = f"the weights lie in another file, {location!r}, which is not at hand; load the model by its path"

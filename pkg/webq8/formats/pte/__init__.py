@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from webq8.budget import Budget
-from webq8.errors import Problem
-from webq8.formats.base import File, FileOp, Names
+from webq8.errors import InputError, Problem
+from webq8.formats.base import Asked, File, FileOp, Names
 from webq8.formats.pte.lower import lower_method
 from webq8.formats.pte.model import PteMethod
 from webq8.formats.pte.read import is_pte, read_program
@@ -41,7 +41,9 @@ class Method(NamedTuple):
 
 
 @Stage
-def read_pte(data: bytes | bytearray | memoryview, name: str = "program") -> Steps[File]:
-    """Reads a `.pte` file; see `formats.read_file`."""
+def read_pte(data: bytes | bytearray | memoryview, name: str = "program", asked: Asked | None = None) -> Steps[File]:
+    """Reads a `.pte` file; see `formats.read_file`. Its shapes are fixed."""
+    if asked and asked.shapes:
+        raise InputError(f"shapes: {name} is a .pte file, whose shapes are fixed; leave them out")
     program = yield from read_program.steps(data, name)
     return File({n: Method(method) for n, method in program.methods.items()}, program.size)

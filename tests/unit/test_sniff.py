@@ -45,7 +45,6 @@ FOREIGN = {
     "weights without their program": b"\x20\0\0\0FT01" + bytes(40),
     "another version": b"\x20\0\0\0ET13" + bytes(40),
     "a TFLite model": b"\x1c\0\0\0TFL3" + bytes(40),
-    "an ONNX model": b"\x08\x08\x12\x07pytorch\x1a\x052.1.0\x3a\x80\x01",
     "a GGUF model": b"GGUF\x03\0\0\0" + bytes(40),
     "an HDF5 file": b"\x89HDF\r\n\x1a\n" + bytes(40),
     "safetensors": struct.pack("<Q", len(HEADER)) + HEADER + bytes(4),
@@ -74,7 +73,7 @@ def test_bytes_say_what_they_are(kind: str) -> None:
 
 def test_a_converted_model_is_told_how_to_export() -> None:
     with pytest.raises(FormatError) as caught:
-        webq8.inspect(FOREIGN["an ONNX model"])
+        webq8.inspect(FOREIGN["a GGUF model"])
     assert str(caught.value).endswith(sniff.EXPORT)
 
 

@@ -38,6 +38,7 @@ from webq8.errors import (
     Webq8Error,
     plain,
 )
+from webq8.formats import Shapes
 from webq8.stages import drive
 
 __all__ = ["main"]
@@ -89,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="run a model in headless Chromium, or here, and print one JSON line")
     run.set_defaults(command=_run)
-    run.add_argument("model", type=_file, metavar="MODEL", help="a .pte file")
+    run.add_argument("model", type=_file, metavar="MODEL", help="a model file: .pte or .onnx")
     run.add_argument(
         "--inputs", type=_file, required=True, metavar="IN.npz", help="arrays by the inputs' names, or in0, in1, ..."
     )
@@ -97,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         "--outputs", type=_target, required=True, metavar="OUT.npz", help="gets arrays by the outputs' names"
     )
     run.add_argument("--method", help="the method to run (default: forward, or the only one)")
+    _add_shapes(run)
     run.add_argument(
         "--device",
         choices=DEVICES,
@@ -125,8 +127,9 @@ def _parser() -> argparse.ArgumentParser:
 
     show = commands.add_parser("inspect", help="show a model's methods, ops, and what is unsupported")
     show.set_defaults(command=_inspect)
-    show.add_argument("model", type=_file, metavar="MODEL", help="a .pte file")
+    show.add_argument("model", type=_file, metavar="MODEL", help="a model file: .pte or .onnx")
     show.add_argument("--json", action="store_true", help="print JSON")
+    _add_shapes(show)
 
     serve = commands.add_parser("serve", help="serve the demo page on this machine")
     serve.set_defaults(command=_serve)
@@ -158,6 +161,26 @@ def _target(text: str) -> Path:
     return Path(text)
 
 
+def _shape(text: str) -> tuple[str, int | list[int]]:
+    """NAME=SIZE for a symbol, NAME=SIZE,SIZE,… for an input, whose name may have an equals sign in it."""
+    name, _, sizes = text.rpartition("=")
+    numbers = sizes.split(",")
+    if not name or not all(map(str.isdecimal, numbers)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SIZE, or NAME=SIZE,SIZE,...")
+    return name, int(sizes) if len(numbers) == 1 else [*map(int, numbers)]
+
+
+def _add_shapes(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--shape",
+        type=_shape,
+        action="append",
+        default=[],
+        metavar="NAME=SIZE",
+        help="the size of a symbol of an .onnx file (batch=1), or a whole shape of an input (x=1,3,224,224); repeats",
+    )
+
+
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
@@ -171,13 +194,14 @@ def _run(args: argparse.Namespace) -> None:
     _check_files(args)
     inputs = _read_inputs(args.inputs)
     call = {"device": args.device, "method": args.method, "inputs": inputs, "repeat": args.repeat}
+    call["shapes"] = dict(args.shape)
     call["profile"] = args.profile or args.trace is not None
     if args.device != "webgpu":
         report, outputs, profile = asyncio.run(measure(str(args.model), **call))
     else:
         from webq8.desktop.host import Browser  # which takes its time to import
 
-        _check_call(args.model, args.method, inputs)
+        _check_call(args.model, args.method, inputs, dict(args.shape))
         with Browser(chrome=args.chrome, gpu=args.gpu) as browser:
             source = browser.site.add(f"/files/{args.model.name}", args.model)
             with browser.page(args.pyodide, timeout=args.timeout) as page:
@@ -200,14 +224,14 @@ def _check_files(args: argparse.Namespace) -> None:
             raise InputError(f"{option} would write over {other}: {path}")
 
 
-def _check_call(model: Path, method: str | None, inputs: Sequence[Any]) -> None:
+def _check_call(model: Path, method: str | None, inputs: Sequence[Any], shapes: Shapes) -> None:
     """Tells what is wrong with the file or the inputs before a browser starts; what fits a device, only it knows."""
     with suppress(LimitError):
-        drive(load(model, device="cpu")).check(*inputs, method=method)
+        drive(load(model, device="cpu", shapes=shapes)).check(*inputs, method=method)
 
 
 async def measure(
-    source: str, device: Any, method: str | None, inputs: Sequence[Any], repeat: int, profile: bool
+    source: str, device: Any, method: str | None, inputs: Any, repeat: int, shapes: Any, profile: bool
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Load, run and profile a model. It stands alone, since it runs in the page as well as here."""
     import time
@@ -218,7 +242,7 @@ async def measure(
         return round((time.perf_counter() - start) * 1000, 3)
 
     start = time.perf_counter()
-    program = await webq8.load(source, device=device)
+    program = await webq8.load(source, device=device, shapes=shapes)
     load_ms = ms_since(start)
     with program:
         times = []
@@ -274,7 +298,7 @@ def _ops(args: argparse.Namespace) -> None:
 
 
 def _inspect(args: argparse.Namespace) -> None:
-    found = inspect(args.model)
+    found = inspect(args.model, dict(args.shape))
     print(json.dumps(found) if args.json else _as_text(args.model, found["methods"]))
 
 

@@ -1,10 +1,11 @@
 // uses threads
 // uses layout
-// uses floats
+// uses scaled
 // uses int8
 // float32, row-major, to int8 words in their layout; one thread a word.
 
 struct Params {
+  scale: f32,
   inv_scale: f32,
   zero_point: i32,
   qmin: i32,
@@ -20,7 +21,7 @@ fn quantize(bits: u32) -> i32 {
   if (is_nan(bitcast<f32>(bits))) {
     return params.zero_point;
   }
-  let q = round(bitcast<f32>(bits) * params.inv_scale) + f32(params.zero_point);
+  let q = round(scaled(bits, params.scale, params.inv_scale)) + f32(params.zero_point);
   return i32(clamp(q, f32(params.qmin), f32(params.qmax)));
 }
 

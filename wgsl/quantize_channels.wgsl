@@ -5,6 +5,7 @@
 
 override size: u32 = 1u;              // of an integer, in bytes
 override reciprocals: bool = false;   // scales are 1 / scale
+override divides: bool = false;       // by the scale, to the bit
 
 struct Params {
   count: u32,
@@ -25,10 +26,14 @@ fn quantize(element: u32) -> u32 {
     return u32(zero_point);
   }
   var inverse = scale_of(channel);
-  if (!reciprocals) {
+  if (!reciprocals && !divides) {
     inverse = quotient(ONE_BITS, inverse);
   }
-  let q = round(bitcast<f32>(bits) * bitcast<f32>(inverse)) + f32(zero_point);
+  var scaled = bitcast<f32>(bits) * bitcast<f32>(inverse);
+  if (divides) {
+    scaled = bitcast<f32>(quotient(bits, scale_of(channel)));
+  }
+  let q = round(scaled) + f32(zero_point);
   // bounds that are no float32 are rounded, which must not show
   if (q >= f32(params.qmax)) {
     return u32(params.qmax);

@@ -46,10 +46,10 @@ def dequantized(x: PerTensor) -> list[float]:
     return array("f", [(q - x.zero_point) * scale for q in range(-128, 128)]).tolist()
 
 
-def quantized(values: Iterable[float], y: PerTensor, bounds: tuple[int, int] = INT8) -> bytes:
+def quantized(values: Iterable[float], y: PerTensor, bounds: tuple[int, int] = INT8, *, divides: bool = False) -> bytes:
     """Quantizes float32 numbers to int8, half to even, within bounds; NaN to the zero point. As wgsl/quantize.wgsl."""
-    inverse, zero_point, (low, high) = f32(1.0 / y.scale), y.zero_point, bounds
-    scaled = array("f", [v * inverse for v in values])
+    scale, inverse, zero_point, (low, high) = f32(y.scale), f32(1.0 / y.scale), y.zero_point, bounds
+    scaled = array("f", [v / scale for v in values] if divides else [v * inverse for v in values])
     try:
         integers: Iterable[float] = [round(v) + zero_point for v in scaled]
     except (OverflowError, ValueError):  # infinities, NaN

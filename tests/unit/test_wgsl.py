@@ -94,12 +94,12 @@ def test_sources_differ_by_language_feature_only() -> None:
 
 
 TENSOR = {"words": 1, "channels": 2, "inner": 3, "channel_words": 4}
-QUANTIZE = {"inv_scale": 0.5, "zero_point": -7, "qmin": -128, "qmax": 127, "tensor": TENSOR}
+QUANTIZE = {"scale": 2.0, "inv_scale": 0.5, "zero_point": -7, "qmin": -128, "qmax": 127, "tensor": TENSOR}
 
 
 def test_params_by_name() -> None:
     data = wgsl.pack_params(wgsl.kernel("quantize"), QUANTIZE)
-    assert data == struct.pack("<f3i4I", 0.5, -7, -128, 127, 1, 2, 3, 4)
+    assert data == struct.pack("<2f3i12x4I", 2.0, 0.5, -7, -128, 127, 1, 2, 3, 4)
 
 
 def test_params_are_aligned() -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
 from webq8.ir.ops.quantize import ChooseQparams, Dequantize, Quantize
-from webq8.ir.plan import Const, Dispatch
+from webq8.ir.plan import Const, Dispatch, Param
 from webq8.ir.types import Dynamic, MaybeRef, PerTensor, Tensor, f32
 from webq8.kernels.layouts import words_params
 from webq8.kernels.registry import Call, Operand, kernel
@@ -36,11 +36,13 @@ def quantize(op: Quantize, call: Call) -> Iterator[Dispatch]:
         return
     numbers = numel(x.shape)
     bind = {"x": x.id, "y": y.id}
-    params = {"inv_scale": f32(1.0 / y.scale), "zero_point": y.zero_point, "qmin": op.low, "qmax": op.high}
+    params: dict[str, Param] = {"scale": f32(y.scale), "inv_scale": f32(1.0 / y.scale)}
+    params |= {"zero_point": y.zero_point, "qmin": op.low, "qmax": op.high}
+    constants = {"divides": True} if op.divides else {}
     if y.layout.plain and numbers % 16 == 0:
-        yield Dispatch("quantize_flat", bind, {"groups": numbers // 16, **params}, threads=numbers // 16)
+        yield Dispatch("quantize_flat", bind, {"groups": numbers // 16, **params}, numbers // 16, constants)
     else:
-        yield Dispatch("quantize", bind, {"tensor": words_params(y.layout), **params}, threads=y.layout.words)
+        yield Dispatch("quantize", bind, {"tensor": words_params(y.layout), **params}, y.layout.words, constants)
 
 
 @kernel(Dequantize, layout=_of_operand)
@@ -101,7 +103,7 @@ def _quantize_channels(op: Quantize, call: Call) -> Dispatch:
     """Into any dtype; a constant scale is handed over as its reciprocal."""
     x, y = call[op.x], call.out
     numbers = _numbers(y, op.scale, op.zero_point, call)
-    scales, one = numbers.scales, isinstance(y.quantization, PerTensor)
+    scales, one = numbers.scales, isinstance(y.quantization, PerTensor) and not op.divides
     if one:
         scales = Const(struct.pack("<f", f32(1.0 / y.scale)))
     return Dispatch(
@@ -109,7 +111,12 @@ def _quantize_channels(op: Quantize, call: Call) -> Dispatch:
         {"x": x.id, "scales": scales, "zero_points": numbers.zero_points, "y": y.id},
         {"count": numel(x.shape), "qmin": op.low, "qmax": op.high, "by_channel": numbers.params},
         threads=cdiv(numel(x.shape) * ITEMSIZE[y.dtype], 4),
-        constants={"size": ITEMSIZE[y.dtype], "wide_scales": numbers.wide_scales, "reciprocals": one},
+        constants={
+            "size": ITEMSIZE[y.dtype],
+            "wide_scales": numbers.wide_scales,
+            "reciprocals": one,
+            "divides": op.divides,
+        },
     )
 
 

@@ -3,6 +3,7 @@
     dequantize → function of one element → quantize     a lookup table of 256 entries
     dequantize → move, or maximum → quantize            the same op on int8, since quantizing keeps the order of values
     dequantize → mean → quantize                        a sum of int8, scaled once
+    dequantize → product by constants → quantize        a product of int8 (products.py)
 
 Float32 functions and sums differ between devices, by a whole quantum where a result is near a tie. Lookup tables, which
 are computed here, and sums of integers do not. So `run_on_int8` fixes what a graph computes, for the reference as well.
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from webq8 import numerics
 from webq8.dtypes import cast, numel
 from webq8.ir.graph import Graph, Node
+from webq8.ir.ops.conv import Conv2d
 from webq8.ir.ops.core import Op
 from webq8.ir.ops.elementwise import ON_INT8, Binary, Clamp, Elementwise, Lookup, Unary
 from webq8.ir.ops.move import PixelShuffle, Reshape
@@ -23,6 +25,7 @@ from webq8.ir.ops.quantize import Dequantize, Quantize
 from webq8.ir.ops.reduce import FixedPointTable, Mean, check_mean_scales
 from webq8.ir.types import BadArg, PerTensor, Ref, Shape, Tensor, f32
 from webq8.passes.editor import Editor
+from webq8.passes.products import Product, Products
 from webq8.passes.tables import IDENTITY, clamp_table, signed
 from webq8.stages import Stage, Steps
 
@@ -70,6 +73,7 @@ class _ToInt8:
         self.grids: dict[Ref, PerTensor] = {}  # float32 tensors whose values are dequantized int8 -> by which numbers
         self.functions: dict[Ref, _Function] = {}
         self.values: dict[Ref, list[float]] = {}  # of functions, their values for int8 −128…127
+        self.products = Products(self.editor)
 
     def visit(self, node: Node) -> None:
         op = node.op
@@ -157,6 +161,11 @@ class _ToInt8:
                 y = path.bounded(y, (op.low, op.high), out.quantization)
             self.editor.rename(node.outputs[0], y)
             self.editor.remove(node)
+
+    def product(self, ref: Ref) -> Product | None:
+        """What a float32 tensor is the product of, where its x is dequantized int8 of the run."""
+        found = self.products.at(ref)
+        return found if found and found.x in self.grids and self._tensor(found.x).data is None else None
 
     def operands(self, op: Op) -> tuple[Ref, Ref] | None:
         """The two operands of an op that has an int8 kernel: the first dequantized int8, the second dequantized int8 or
@@ -260,6 +269,8 @@ class _Path:
             found = self.possible(op.x, depth + 1)
             self.averaged |= {ref} if op.x in self.averaged else set()
             return found
+        if product := self.p.product(ref):
+            return self.p.editor.uses(ref) == 1 and self.possible(product.x, depth + 1)
         if (way := self.p.averages(op, self.grid)) is not None:
             assert isinstance(op, _Average)
             self.averaged.add(ref)
@@ -307,6 +318,8 @@ class _Path:
         elif isinstance(op, Clamp):
             bounds = _quantized_bounds(_bounds(op), grid)
             self.made[ref, grid] = self.bounded(self.emit(op.x, grid), bounds, grid, also)
+        elif product := self.p.product(ref):
+            self.made[ref, grid] = self._product(product, tensor, grid, (*also, *product.places))
         elif (way := self.p.averages(op, grid)) is not None:
             assert isinstance(op, _Average)
             base = op.x if way is True else self.p.functions[op.x].base
@@ -322,16 +335,29 @@ class _Path:
             outs = self._insert(op.reading(lambda x: new.get(x, x)), map(self.p._tensor, node.outputs), grid, also)
             self.made |= {(old, grid): out for old, out in zip(node.outputs, outs, strict=True)}
 
+    def _product(self, p: Product, like: Tensor, grid: PerTensor, also: tuple[str, ...]) -> Ref:
+        """Inserts a product on int8; maps of one dimension are those of height one."""
+        x, shape = self.emit(p.x, self.p.grids[p.x]), self.p._tensor(p.x).shape
+        op = self.p.products.packed(p)
+        if not isinstance(op, Conv2d) or len(shape) == 4:
+            return self._insert(op.replace(x=x), [like], grid, also)[0]
+        n, channels, width = shape
+        x = self._reshaped(x, (n, channels, 1, width))
+        high = Tensor((*like.shape[:2], 1, *like.shape[2:]), "int8")
+        return self._reshaped(self._insert(op.replace(x=x), [high], grid, also)[0], like.shape)
+
+    def _reshaped(self, x: Ref, shape: Shape) -> Ref:
+        grid = self.p._tensor(x).quantization
+        assert isinstance(grid, PerTensor), "what runs on int8 has one scale"
+        return self._insert(Reshape(x, shape), [Tensor(shape, "int8")], grid)[0]
+
     def _averaged(self, op: _Average, like: Tensor, grid: PerTensor, also: tuple[str, ...]) -> Ref:
         """Inserts an average on int8; a map without a batch axis gets one of size 1 for it."""
         x = self.p._tensor(op.x)
         if not _lacks_batch(op, x.shape):
             return self._insert(op, [like], grid, also)[0]
-        assert isinstance(x.quantization, PerTensor), "what runs on int8 has one scale"
-        batch = (1, *x.shape)
-        [whole] = self._insert(Reshape(op.x, batch), [Tensor(batch, "int8")], x.quantization)
-        [y] = self._insert(op.replace(x=whole), [Tensor((1, *like.shape), "int8")], grid, also)
-        return self._insert(Reshape(y, like.shape), [like], grid)[0]
+        op = op.replace(x=self._reshaped(op.x, (1, *x.shape)))
+        return self._reshaped(self._insert(op, [Tensor((1, *like.shape), "int8")], grid, also)[0], like.shape)
 
     def _insert(
         self, op: Op, like: "Iterator[Tensor] | list[Tensor]", grid: PerTensor, also: tuple[str, ...] = ()
@@ -344,7 +370,8 @@ class _Path:
         bounds = self._clamps(ref, base) if self.p.grids[base] == grid else None
         if bounds:
             return clamp_table(*_quantized_bounds(bounds, grid))
-        return numerics.quantized(self.p._values(ref, base), grid)
+        assert isinstance(self.quantize.op, Quantize), "it is what the way leads to"
+        return numerics.quantized(self.p._values(ref, base), grid, divides=self.quantize.op.divides)
 
     def _clamps(self, ref: Ref, base: Ref) -> tuple[float, float] | None:
         """The bounds of a function that only clamps its argument; None for other functions, and for scales by which

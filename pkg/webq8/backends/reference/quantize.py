@@ -42,8 +42,11 @@ def _numbers(integers: Tensor, scale: MaybeRef, zero_point: MaybeRef, arrays: Ar
 @reference(Quantize)
 def quantize(op: Quantize, arrays: Arrays) -> Array:
     numbers = _numbers(arrays.out, op.scale, op.zero_point, arrays)
-    inverse = (1.0 / numbers.scales).astype(np.float32)
-    return to_integers(arrays[op.x] * inverse, numbers.zero_points, op.low, op.high, op.dtype)
+    if op.divides:
+        scaled = arrays[op.x] / numbers.scales.astype(np.float32)
+    else:
+        scaled = arrays[op.x] * (1.0 / numbers.scales).astype(np.float32)
+    return to_integers(scaled, numbers.zero_points, op.low, op.high, op.dtype)
 
 
 @reference(Dequantize)

@@ -25,7 +25,8 @@ class Quantize(Op):
     """q = clamp(round(x · 1/scale) + zero_point, low, high), half to even; NaN gives the zero point.
 
     x float32; q of dtype int8, uint8, int16 or int32, with the scale and the zero point of its type. A reciprocal is
-    taken in double and rounded to float32, as torch's `quantize_per_tensor` does.
+    taken in double and rounded to float32, as torch's `quantize_per_tensor` does; with `divides` there is none: it is
+    round(x / scale), of the float32 quotient, as ONNX has it.
     """
 
     x: Ref
@@ -34,6 +35,7 @@ class Quantize(Op):
     high: int
     scale: MaybeRef = None
     zero_point: MaybeRef = None
+    divides: bool = False
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         check_range("qmin", self.low, self.dtype)

@@ -9,7 +9,7 @@ from webq8.formats.folding import packed, quantized_constant
 from webq8.formats.onnx.call import Call, Result, Value, operator, shift_of
 from webq8.formats.onnx.operators.elementwise import binary, unary
 from webq8.formats.onnx.tensors import HELD, KINDS, RANGES
-from webq8.ir.ops.elementwise import Binary, Clamp
+from webq8.ir.ops.elementwise import Binary
 from webq8.ir.ops.quantize import ChooseQparams, Dequantize, Quantize
 from webq8.ir.ops.rules import axis as axis_of
 from webq8.ir.types import BadArg, Dynamic, PerChannel, PerTensor, Quantization, Ref, Shape, Tensor, check_scale
@@ -107,13 +107,15 @@ def quantized(c: Call, x: Ref, scale: Ref, zero: Value | None, kind: str) -> Val
         y = unary(c, binary(c, x, _by_block(c, shape, n, scale), "div"), "round")
         if n.zero is not None:
             y = binary(c, y, _by_block(c, shape, n, c.cast(n.zero, "float32")), "add")
-        return Value(c.cast(c.g.emit(Clamp(y, low, high)), dtype), bool(shift), kind)
+        n, x = _Numbers(c.number(1.0), None, None), y  # what is left is to bound and convert
     quantization = _typed(c, n)
     constant = c.g.type(x)
     if constant.data is not None and not isinstance(quantization, Dynamic):
         data = quantized_constant(constant, quantization, dtype, low, high)
         return Value(c.g.quantized(c.g.constant(data, shape, dtype), quantization), bool(shift), kind)
-    ref = c.g.node(Quantize(x, dtype, low, high, *_refs(quantization)), (_int(shape, dtype, quantization),))[0]
+    ref = c.g.node(
+        Quantize(x, dtype, low, high, *_refs(quantization), divides=True), (_int(shape, dtype, quantization),)
+    )[0]
     return Value(ref, bool(shift), kind)
 
 
@@ -141,6 +143,8 @@ def dequantize_linear(c: Call) -> Result:
 def dynamic_quantize_linear(c: Call) -> Result:
     """uint8 by a scale and a zero point that hold all of x, and 0."""
     scale, zero = c.g.emit_all(ChooseQparams(c.x(), -128, 127, 0.0, "float32", "int32"))
-    y = c.g.node(Quantize(c.x(), "int8", -128, 127, scale, zero), (_int(c.shape(), "int8", Dynamic(scale, zero)),))[0]
+    y = c.g.node(
+        Quantize(c.x(), "int8", -128, 127, scale, zero, divides=True), (_int(c.shape(), "int8", Dynamic(scale, zero)),)
+    )[0]
     unsigned = c.cast(c.g.emit(Binary(zero, c.number(128, "int32"), "add")), "uint8")
     return Value(y, True), Value(c.reshaped(scale, ())), Value(c.reshaped(unsigned, ()))

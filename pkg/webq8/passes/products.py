@@ -1,0 +1,172 @@
+"""Which float32 products are those of dequantized int8 tensors with dequantized constants, and the ops on int8 that
+compute them.
+
+    dequantize → Convolution or MatMul by dequantized weights → + bias → quantize     Conv2d or Linear
+"""
+
+import math
+from array import array
+from typing import NamedTuple
+
+from webq8.dtypes import cast, numel, row_major
+from webq8.ir.ops.conv import Conv2d, Convolution
+from webq8.ir.ops.core import Op
+from webq8.ir.ops.elementwise import Binary
+from webq8.ir.ops.linear import Linear
+from webq8.ir.ops.matmul import MatMul
+from webq8.ir.ops.quantize import Dequantize
+from webq8.ir.types import PerChannel, PerTensor, Ref, Shape, Tensor, f32
+from webq8.passes.editor import Editor
+
+__all__ = ["Product", "Products"]
+
+
+class Product(NamedTuple):
+    """A float32 product of `x` with weights, and a bias. `op` is the op on int8 without the constants; `axis` is that
+    of the output channels in the weights, whose axes are split as `split` says and then take another `order`."""
+
+    x: Ref
+    weight: Ref
+    axis: int
+    split: Shape
+    order: tuple[int, ...]
+    op: Conv2d | Linear
+    bias: Ref | None = None
+    places: tuple[str, ...] = ()  # of what else it is made of
+
+
+class Products:
+    """Products in a graph that an editor holds. Weights are packed once, when they are first needed."""
+
+    def __init__(self, editor: Editor) -> None:
+        self.editor = editor
+        self._packed: dict[tuple[Ref, Shape, tuple[int, ...]], Ref] = {}
+
+    def at(self, ref: Ref) -> Product | None:
+        """What a float32 tensor is the product of; None where it is none, or no op on int8 takes its constants."""
+        node, y = self.editor.producer(ref), self._tensor(ref).shape
+        if node is None:
+            return None
+        added, inner, op = None, node, node.op
+        if isinstance(op, Binary) and op.function == "add" and op.alpha == 1.0:
+            a, b = (op.b, op.a) if self._is_constant(op.a) else (op.a, op.b)
+            before = self.editor.producer(a)
+            if before is None or self.editor.uses(a) > 1 or self._tensor(a).shape != y:
+                return None
+            added, inner, op = b, before, before.op
+        found = self._product(op)
+        if found is None or not self._takes_weight(found):
+            return None
+        if added is None:
+            own = found.bias is None or self._is_constant(found.bias)
+            return found if own else None
+        channel = 1 if isinstance(op, Convolution) else len(y) - 1
+        if found.bias is not None or not self._is_bias(added, y, channel):
+            return None
+        return found._replace(bias=added, places=(inner.where,))
+
+    def _tensor(self, ref: Ref) -> Tensor:
+        return self.editor.tensors[ref]
+
+    def _integers(self, ref: Ref) -> Tensor | None:
+        """The constant of integers that a float32 tensor is dequantized from."""
+        node = self.editor.producer(ref)
+        if node is None or not isinstance(node.op, Dequantize):
+            return None
+        tensor = self._tensor(node.op.x)
+        return tensor if tensor.data is not None and isinstance(tensor.quantization, PerTensor | PerChannel) else None
+
+    def _is_constant(self, ref: Ref) -> bool:
+        tensor = self._tensor(ref)
+        return (tensor.data is not None and tensor.dtype == "float32") or self._integers(ref) is not None
+
+    def _is_bias(self, ref: Ref, y: Shape, channel: int) -> bool:
+        """Whether a tensor that is added to y is a constant with one number for each channel, or for all."""
+        shape = self._tensor(ref).shape
+        if len(shape) > len(y) or not self._is_constant(ref):
+            return False
+        sizes = (1,) * (len(y) - len(shape)) + shape
+        return all(size in (1, y[n] if n == channel else 1) for n, size in enumerate(sizes))
+
+    def _product(self, op: Op) -> Product | None:
+        if isinstance(op, MatMul):
+            shape, a = self._tensor(op.b).shape, self._tensor(op.a).shape
+            if op.alpha != 1.0 or len(shape) != 2 or (op.addend is not None and op.beta != 1.0):
+                return None
+            y = (*a[:-1], shape[0] if op.transposed else shape[1])
+            if op.addend is not None and not self._is_bias(op.addend, y, len(y) - 1):
+                return None
+            axis, order = (0, (0, 1)) if op.transposed else (1, (1, 0))
+            return Product(op.a, op.b, axis, shape, order, Linear(op.a, op.b, None), op.addend)
+        if not isinstance(op, Convolution) or op.low > -math.inf or op.high < math.inf:
+            return None
+        shape = self._tensor(op.weight).shape
+        flat = (*shape[:2], 1, *shape[2:]) if len(shape) == 3 else shape
+        sizes = op.stride, op.padding, op.dilation, op.groups, op.transposed, op.output_padding
+        conv = Conv2d(op.x, op.weight, None, *sizes)
+        if op.transposed:
+            split = (op.groups, flat[0] // op.groups, *flat[1:])
+            return Product(op.x, op.weight, 1, split, (0, 2, 3, 4, 1), conv, op.bias)
+        return Product(op.x, op.weight, 0, flat, (0, 2, 3, 1), conv, op.bias)
+
+    def _takes_weight(self, p: Product) -> bool:
+        weight = self._integers(p.weight)
+        if weight is None or weight.dtype != "int8":
+            return False
+        by = weight.quantization
+        if isinstance(by, PerChannel):
+            return by.axis == p.axis and not any(by.zero_points)
+        return isinstance(by, PerTensor) and not by.zero_point
+
+    # --- packing
+
+    def packed(self, p: Product) -> Conv2d | Linear:
+        """The op on int8 with its constants; its x is the float32 one still."""
+        key = p.weight, p.split, p.order
+        if key not in self._packed:
+            weight = self._integers(p.weight)
+            assert weight is not None, "`at` has seen it"
+            self._packed[key] = self.editor.add(_laid(weight, p))
+        weights, bias = self._packed[key], p.bias
+        if bias is not None:
+            numbers = _floats(self._integers(bias) or self._tensor(bias))
+            numbers *= self._tensor(weights).shape[0] // len(numbers)
+            bias = self.editor.add(Tensor((len(numbers),), "float32", memoryview(numbers.tobytes())))
+        return p.op.replace(weight=weights, bias=bias)
+
+
+def _laid(weight: Tensor, p: Product) -> Tensor:
+    """Weights with the output channels first, each with a scale."""
+    assert weight.data is not None, "weights are constants"
+    shape = tuple(p.split[axis] for axis in p.order)
+    data = row_major(weight.data, shape, [p.order.index(axis) for axis in range(len(p.order))], "int8")
+    if len(shape) == 5:
+        shape = (shape[0] * shape[1], *shape[2:])
+    scales = _scales(weight)
+    scales *= shape[0] // len(scales)
+    return Tensor(shape, "int8", memoryview(data), PerChannel(scales.tobytes(), 0))
+
+
+def _scales(weight: Tensor) -> "array[float]":
+    """The scales of weights: one for all of them, or one for each channel, maybe of each group."""
+    by = weight.quantization
+    if isinstance(by, PerTensor):
+        return array("f", [by.scale])
+    assert isinstance(by, PerChannel), "weights have scales"
+    return array("f", by.scales)
+
+
+def _floats(tensor: Tensor) -> "array[float]":
+    """The float32 numbers of a constant, dequantized where it is of integers."""
+    assert tensor.data is not None, "only constants are asked for"
+    view, by = cast(tensor.data, tensor.dtype), tensor.quantization
+    if by is None:
+        return array("f", view)
+    if isinstance(by, PerTensor):
+        scale = f32(by.scale)
+        return array("f", [f32(v - by.zero_point) * scale for v in view])
+    assert isinstance(by, PerChannel), "constants have no scales that a run computes"
+    scales, zeros = array("f", by.scales), array("i", by.zero_points or bytes(len(by.scales)))
+    inner = max(numel(tensor.shape[by.axis + 1 :]), 1)
+    places = ((v, n // inner % len(scales)) for n, v in enumerate(view))
+    return array("f", [f32(v - zeros[c]) * scales[c] for v, c in places])

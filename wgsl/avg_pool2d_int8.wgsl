@@ -35,5 +35,6 @@ fn run(index: u32) {
     }
   }
   let terms = (rows.y - rows.x) * (columns.y - columns.x);
-  y[index] = averaged(sum, terms, factors[rows.z * params.factor_columns + columns.z]);
+  let window = rows.z * params.factor_columns + columns.z;
+  y[index] = averaged(sum, terms, factors[window], window);
 }

@@ -38,6 +38,6 @@ fn run(word: u32) {
   if (b_is_float) {
     y[word] = combined(floats_of_a(p), bitcast<vec4<f32>>(q));
   } else {
-    y[word] = combined(floats_of_a(p), floats_of_b(q));
+    y[word] = combined_int8(p, q);
   }
 }

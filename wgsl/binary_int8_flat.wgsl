@@ -13,7 +13,7 @@ struct Params {
 @group(0) @binding(3) var<uniform> params: Params;
 
 fn combined_words(p: u32, q: u32) -> u32 {
-  return combined(floats_of_a(unpack(p)), floats_of_b(unpack(q)));
+  return combined_int8(unpack(p), unpack(q));
 }
 
 fn run(group: u32) {

@@ -73,6 +73,6 @@ fn run(word: u32, local: u32) {
   }
   let sum = reduced(part, local);
   if (local % lanes == 0u && word < params.tensor.words) {
-    y[word] = averaged(sum, params.count, params.factor);
+    y[word] = averaged(sum, params.count, params.factor, 0u);
   }
 }

@@ -6,6 +6,8 @@ const ADD = 0u;
 const MUL = 1u;
 const MAXIMUM = 2u;
 const MINIMUM = 3u;
+const FIXED_POINT_SUM = 4u;
+const SCALED_PRODUCT = 5u;
 
 override function: u32 = ADD;
 
@@ -19,6 +21,10 @@ struct Arithmetic {
   y_zero_point: i32,
   y_min: f32,
   y_max: f32,
+  a_multiplier: i32,
+  b_multiplier: i32,
+  bias: i32,
+  shift: u32,
 }
 
 fn floats_of_a(a: vec4<i32>) -> vec4<f32> {
@@ -47,4 +53,25 @@ fn combined(a: vec4<f32>, b: vec4<f32>) -> u32 {
   }
   let scaled = v * params.arithmetic.inv_y_scale;
   return pack(rounded(scaled, params.arithmetic.y_zero_point, params.arithmetic.y_min, params.arithmetic.y_max));
+}
+
+// Of int8 values as they are stored.
+fn combined_int8(a: vec4<i32>, b: vec4<i32>) -> u32 {
+  let low = params.arithmetic.y_min;
+  let high = params.arithmetic.y_max;
+  let zero_point = params.arithmetic.y_zero_point;
+  switch function {
+    case FIXED_POINT_SUM: {
+      let sum = params.arithmetic.bias + a * params.arithmetic.a_multiplier + b * params.arithmetic.b_multiplier;
+      let whole = (sum >> vec4<u32>(params.arithmetic.shift)) + zero_point;
+      return pack(clamp(whole, vec4<i32>(i32(low)), vec4<i32>(i32(high))));
+    }
+    case SCALED_PRODUCT: {
+      let product = (a - params.arithmetic.a_zero_point) * (b - params.arithmetic.b_zero_point);
+      return pack(rounded(vec4<f32>(product) * params.arithmetic.alpha, zero_point, low, high));
+    }
+    default: {
+      return combined(floats_of_a(a), floats_of_b(b));
+    }
+  }
 }

@@ -1,11 +1,13 @@
 """Means of int8 tensors: summed in int32, scaled once, so that every device gives the same bytes."""
 
 import struct
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from webq8.dtypes import cdiv, numel
-from webq8.ir.ops.reduce import FixedPointTable, mean_unit
+from webq8.ir.ops.reduce import FixedPointTable, Steps, mean_unit
 from webq8.ir.ops.window import Window
 from webq8.ir.plan import Const, Dispatch, Param
 from webq8.ir.types import f32
@@ -23,22 +25,28 @@ class Means(NamedTuple):
     """The tensors and options of a mean, whatever its terms are.
 
     y = round(Σ (x − x's zero point) · factor) + y's zero point, clamped to bounds. With a table, its entry for x takes
-    the place of x − x's zero point.
+    the place of x − x's zero point. With steps, y is what those for the number of terms make of Σ x.
     """
 
     x: Operand
     y: Operand
     table: FixedPointTable | None
     bounds: tuple[int, int]
+    steps: Mapping[int, Steps] = MappingProxyType({})
 
     def factor(self, count: int) -> float:
         """What a sum of `count` terms is multiplied by."""
         return f32(mean_unit(self.x.tensor, self.table) / ((count or 1) * self.y.scale))
 
-    def bind(self) -> dict[str, int | Const]:
-        """What all kernels with wgsl/parts/average.wgsl bind."""
-        table = Const(bytes(4) if self.table is None else struct.pack("<256i", *self.table.entries))
-        return {"x": self.x.id, "table": table, "y": self.y.id}
+    def bind(self, counts: Iterable[int]) -> dict[str, int | Const]:
+        """What all kernels with wgsl/parts/average.wgsl bind, for sums of so many terms."""
+        numbers = [n for count in counts for n in self.steps[count]] if self.steps else [0]
+        table = self.table.entries if self.table else numbers
+        return {"x": self.x.id, "table": Const(array("i", table).tobytes()), "y": self.y.id}
+
+    def overrides(self) -> dict[str, bool]:
+        """Of wgsl/parts/average.wgsl."""
+        return {"looked_up": self.table is not None, "stepped": bool(self.steps)}
 
     def average(self) -> dict[str, int]:
         """The struct Average of wgsl/parts/average.wgsl."""
@@ -67,8 +75,8 @@ def mean_int8(means: Means, axes: Sequence[int]) -> Dispatch:
     }
     together = _word_by_word(means, [i for i in range(len(x.shape)) if i not in axes], x_strides)
     lanes = lanes_for(terms, y.words, not together)
-    constants = {"lanes": lanes, "together": together, "looked_up": means.table is not None}
-    return Dispatch("mean_int8", means.bind(), params, shared_threads(y.words, lanes), constants)
+    constants = {"lanes": lanes, "together": together, **means.overrides()}
+    return Dispatch("mean_int8", means.bind([terms]), params, shared_threads(y.words, lanes), constants)
 
 
 def _word_by_word(means: Means, kept: Sequence[int], x_strides: Sequence[int]) -> bool:
@@ -117,13 +125,14 @@ def pool_int8(means: Means, rows: Sequence[Span], columns: Sequence[Span], divis
     heights, widths = ([*dict.fromkeys(span.counted for span in line)] for line in (rows, columns))
     windows = [n for span in rows for n in (span.first, span.end, heights.index(span.counted), 0)]
     windows += [n for span in columns for n in (span.first, span.end, widths.index(span.counted), 0)]
-    factors = [means.factor(divisor or height * width) for height in heights for width in widths]
+    counts = [divisor or height * width for height in heights for width in widths]
+    factors = [means.factor(count) for count in counts]
     return Dispatch(
         "avg_pool2d_int8",
         {
             "windows": Const(struct.pack(f"<{len(windows)}I", *windows)),
             "factors": Const(struct.pack(f"<{len(factors)}f", *factors)),
-            **means.bind(),
+            **means.bind(counts),
         },
         {
             "words": y.words,
@@ -133,5 +142,5 @@ def pool_int8(means: Means, rows: Sequence[Span], columns: Sequence[Span], divis
             "average": means.average(),
         },
         threads=y.words,
-        constants={"looked_up": means.table is not None},
+        constants={**means.overrides()},
     )

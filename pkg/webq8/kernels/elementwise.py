@@ -2,7 +2,8 @@
 
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
 from webq8.ir.ops.core import Op
@@ -12,10 +13,13 @@ from webq8.ir.ops.elementwise import (
     ClampBy,
     Compare,
     Elu,
+    FixedPointSum,
     Hardshrink,
     LeakyRelu,
     Logical,
     Lookup,
+    LookupPair,
+    ScaledProduct,
     Unary,
     Where,
 )
@@ -158,7 +162,7 @@ def binary(op: Binary, call: Call) -> Iterator[Dispatch]:
     """By dtype: quantized int8, integers that are computed in 64 bits, or float32 and int32."""
     a, b, y = call[op.a], call[op.b], call.out
     if y.quantization is not None:
-        yield _binary_int8(op, a, b, y)
+        yield _binary_int8(a, b, y, op.function, op.bounds, op.alpha)
     elif a.dtype in _WIDE:
         yield _integers(y, op.function, a.dtype, (a, b), op.alpha)
     else:
@@ -176,8 +180,48 @@ def binary(op: Binary, call: Call) -> Iterator[Dispatch]:
         )
 
 
-def _binary_int8(op: Binary, a: Operand, b: Operand, out: Operand) -> Dispatch:
-    """int8 and int8, or int8 and float32, to int8."""
+@kernel(FixedPointSum)
+def fixed_point_sum(op: FixedPointSum, call: Call) -> Iterator[Dispatch]:
+    multipliers = dict(zip(("a_multiplier", "b_multiplier"), op.multipliers, strict=True))
+    fixed = {**multipliers, "bias": op.bias, "shift": op.shift}
+    yield _binary_int8(call[op.a], call[op.b], call.out, "fixed_point_sum", op.bounds, 1.0, fixed)
+
+
+@kernel(ScaledProduct)
+def scaled_product(op: ScaledProduct, call: Call) -> Iterator[Dispatch]:
+    yield _binary_int8(call[op.a], call[op.b], call.out, "scaled_product", op.bounds, op.factor)
+
+
+@kernel(LookupPair, layout=lambda op, reads, results: "plain" if results[0].dtype == "bool" else None)
+def lookup_pair(op: LookupPair, call: Call) -> Iterator[Dispatch]:
+    a, b, y = call[op.a], call[op.b], call.out
+    yield Dispatch(
+        "lookup_pair",
+        {"a": a.id, "b": b.id, "table": Const(op.table), "y": y.id},
+        _bytes_walk(a, b, y),
+        threads=y.layout.words,
+    )
+
+
+def _bytes_walk(a: Operand, b: Operand, y: Operand) -> dict[str, Param]:
+    """Params of a walk over the words of y, of bytes in any layout."""
+    return {
+        "rank": len(y.shape),
+        "tensor": words_params(y.layout),
+        "axes": axes_params(reversed(axes_of(y.shape, _strides(a, y.shape), _strides(b, y.shape)))),
+    }
+
+
+def _binary_int8(
+    a: Operand,
+    b: Operand,
+    out: Operand,
+    function: str,
+    bounds: tuple[int, int],
+    alpha: float,
+    fixed: Mapping[str, int] = MappingProxyType({"a_multiplier": 0, "b_multiplier": 0, "bias": 0, "shift": 0}),
+) -> Dispatch:
+    """int8 and int8, or int8 and float32, to int8. `fixed` are the numbers of a sum in fixed point."""
     y, is_float = out.layout, b.dtype == "float32"
     bind = {"a": a.id, "b": b.id, "y": out.id}
     arithmetic = {
@@ -185,24 +229,19 @@ def _binary_int8(op: Binary, a: Operand, b: Operand, out: Operand) -> Dispatch:
         "a_scale": f32(a.scale),
         "b_zero_point": 0 if is_float else b.zero_point,
         "b_scale": 1.0 if is_float else f32(b.scale),
-        "alpha": f32(op.alpha),
+        "alpha": f32(alpha),
         "inv_y_scale": f32(1.0 / out.scale),
         "y_zero_point": out.zero_point,
-        "y_min": op.bounds[0],
-        "y_max": op.bounds[1],
+        "y_min": bounds[0],
+        "y_max": bounds[1],
+        **fixed,
     }
     alike = all(t.dtype == "int8" and t.shape == out.shape and t.layout.same_bytes(y) for t in (a, b))
     if alike and y.words % 4 == 0:
         flat: dict[str, Param] = {"groups": y.words // 4, "arithmetic": arithmetic}
-        return Dispatch("binary_int8_flat", bind, flat, threads=y.words // 4, constants={"function": op.function})
-    params: dict[str, Param] = {
-        "rank": len(out.shape),
-        "tensor": words_params(y),
-        "axes": axes_params(reversed(axes_of(out.shape, _strides(a, out.shape), _strides(b, out.shape)))),
-        "arithmetic": arithmetic,
-    }
-    constants = {"function": op.function, "b_is_float": is_float}
-    return Dispatch("binary_int8", bind, params, threads=y.words, constants=constants)
+        return Dispatch("binary_int8_flat", bind, flat, threads=y.words // 4, constants={"function": function})
+    params = _bytes_walk(a, b, out) | {"arithmetic": arithmetic}
+    return Dispatch("binary_int8", bind, params, y.words, {"function": function, "b_is_float": is_float})
 
 
 def _strides(operand: Operand, out: Shape) -> list[int]:

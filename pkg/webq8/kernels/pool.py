@@ -49,7 +49,7 @@ def avg_pool2d(op: AvgPool2d, call: Call) -> Iterator[Dispatch]:
     x, y = call[op.x], call.out
     if x.dtype == "int8":
         rows, columns = (pool_spans(op.window, n, x.shape[2 + n], y.shape[2 + n], op.count_include_pad) for n in (0, 1))
-        yield pool_int8(Means(x, y, op.table, op.bounds), rows, columns, op.divisor)
+        yield pool_int8(Means(x, y, op.table, op.bounds, dict(op.steps)), rows, columns, op.divisor)
         return
     results = numel(y.shape)
     params: dict[str, Param] = {

@@ -1,11 +1,12 @@
 """Quantizing to integers and dequantizing them, with one scale a tensor or a channel; and choosing scales."""
 
 import struct
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
-from webq8.ir.ops.quantize import ChooseQparams, Dequantize, Quantize
+from webq8.ir.ops.quantize import RANGES, ChooseQparams, Dequantize, Quantize, Requantize
 from webq8.ir.plan import Const, Dispatch, Param
 from webq8.ir.types import Dynamic, MaybeRef, PerTensor, Tensor, f32
 from webq8.kernels.layouts import words_params
@@ -58,6 +59,19 @@ def dequantize(op: Dequantize, call: Call) -> Iterator[Dispatch]:
         yield Dispatch("dequantize_flat", bind, {"words": numbers // 4, **params}, threads=cdiv(numbers, 8))
     else:
         yield Dispatch("dequantize", bind, {"tensor": words_params(x.layout), **params}, threads=x.layout.words)
+
+
+@kernel(Requantize, layout="plain")
+def requantize(op: Requantize, call: Call) -> Iterator[Dispatch]:
+    x, y = call[op.x], call.out
+    count, size = numel(x.shape), ITEMSIZE[y.dtype]
+    yield Dispatch(
+        "requantize",
+        {"x": x.id, "table": Const(array("i", op.numbers).tobytes()), "y": y.id},
+        {"count": count, "x_least": RANGES[x.dtype][0], "y_least": RANGES[y.dtype][0]},
+        threads=cdiv(count * size, 4),
+        constants={"x_size": ITEMSIZE[x.dtype], "y_size": size},
+    )
 
 
 # --- any dtype, and numbers of channels

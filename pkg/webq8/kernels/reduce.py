@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
+from webq8.ir.ops.linear import INT8
 from webq8.ir.ops.reduce import (
     Any,
     ArgExtremum,
@@ -12,10 +13,11 @@ from webq8.ir.ops.reduce import (
     Mean,
     Product,
     Softmax,
+    SoftmaxInt8,
     Sum,
     Variance,
 )
-from webq8.ir.plan import Dispatch, Param
+from webq8.ir.plan import Const, Dispatch, Param
 from webq8.ir.types import Shape, f32
 from webq8.kernels.average import Means, mean_int8
 from webq8.kernels.lanes import lanes_for, shared_threads
@@ -66,7 +68,12 @@ def mean(op: Mean, call: Call) -> Iterator[Dispatch]:
 
 @kernel(Sum)
 def sum_(op: Sum, call: Call) -> Iterator[Dispatch]:
-    yield _reduce_sum(call[op.x], call.out, op.axes, 1.0)
+    """By the type of x: int8 or float32."""
+    x, y = call[op.x], call.out
+    if x.dtype == "int8":
+        yield mean_int8(Means(x, y, None, INT8, {op.terms(x.shape): op.steps}), op.axes)
+    else:
+        yield _reduce_sum(x, y, op.axes, 1.0)
 
 
 @kernel(Product)
@@ -137,3 +144,23 @@ def cumulative_sum(op: CumulativeSum, call: Call) -> Iterator[Dispatch]:
 @kernel(Softmax)
 def softmax(op: Softmax, call: Call) -> Iterator[Dispatch]:
     yield _along(op, call, "softmax", log_of=op.log)
+
+
+@kernel(SoftmaxInt8, layout=lambda op, reads, results: "rows" if op.axis == len(reads[0].shape) - 1 else "channels")
+def softmax_int8(op: SoftmaxInt8, call: Call) -> Iterator[Dispatch]:
+    """A workgroup has a row, which lies in whole words."""
+    x, y = call[op.x], call.out
+    rows = x.layout.outer * x.layout.inner
+    yield Dispatch(
+        "softmax_int8",
+        {"x": x.id, "exponentials": Const(op.exponentials), "y": y.id},
+        {
+            "rows": rows,
+            "count": x.layout.channels,
+            "row_words": x.layout.padded // 4,
+            "y_scale": f32(y.scale),
+            "y_zero_point": y.zero_point,
+        },
+        threads=64 * rows,
+        constants={"lanes": 64},
+    )

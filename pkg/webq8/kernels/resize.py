@@ -1,4 +1,4 @@
-"""Resizing of float32 maps. Which elements are read, and with what weight, is worked out here in float32, step by step
+"""Resizing of maps. Which elements are read, and with what weight, is worked out here in float32, step by step
 as torch does, for each row and column; the kernels look it up."""
 
 import math
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from webq8.dtypes import numel
-from webq8.ir.ops.resize import ResizeBilinear, ResizeNearest
+from webq8.ir.ops.resize import InterpolateInt8, ResizeBilinear, ResizeNearest
 from webq8.ir.plan import Const, Dispatch
 from webq8.ir.types import f32
 from webq8.kernels.registry import Call, kernel
@@ -72,4 +72,20 @@ def resize_bilinear(op: ResizeBilinear, call: Call) -> Iterator[Dispatch]:
         },
         {"results": results, "maps": maps_params(x.shape, y.shape)},
         results,
+    )
+
+
+@kernel(InterpolateInt8, layout="channels")
+def interpolate_int8(op: InterpolateInt8, call: Call) -> Iterator[Dispatch]:
+    x, y = call[op.x], call.out
+    taps = array("I", [n for tap in (*op.rows, *op.columns) for n in (*tap, 0)])
+    yield Dispatch(
+        "interpolate_int8",
+        {"x": x.id, "taps": Const(taps.tobytes()), "y": y.id},
+        {
+            "words": y.layout.words,
+            "channel_words": y.layout.padded // 4,
+            "maps": maps_params(x.shape, y.shape),
+        },
+        y.layout.words,
     )

@@ -5,9 +5,9 @@ import numpy as np
 from webq8.backends.reference.core import Array, Arrays
 from webq8.backends.reference.numbers import to_integers
 from webq8.ir.ops.pool import AdaptiveAvgPool2d, AvgPool2d
-from webq8.ir.ops.reduce import Mean, mean_unit
+from webq8.ir.ops.reduce import Mean, Steps, mean_unit
 
-__all__ = ["mean_of_terms", "terms"]
+__all__ = ["mean_of_terms", "stepped", "terms"]
 
 
 def terms(op: Mean | AvgPool2d | AdaptiveAvgPool2d, arrays: Arrays) -> Array:
@@ -23,3 +23,9 @@ def mean_of_terms(op: Mean | AvgPool2d | AdaptiveAvgPool2d, arrays: Arrays, tota
     unit, y = mean_unit(arrays.type(op.x), op.table), arrays.out_quantization
     factor = (unit / (np.asarray(count, np.float64) * y.scale)).astype(np.float32)
     return to_integers(total.astype(np.float32) * factor, y.zero_point, *op.bounds)
+
+
+def stepped(total: Array, steps: Steps, bounds: tuple[int, int] = (-128, 127)) -> Array:
+    """What steps make of sums."""
+    reached = np.searchsorted(np.array(steps), total, side="right") - 128
+    return np.asarray(np.clip(reached, *bounds)).astype(np.int8)

@@ -19,10 +19,13 @@ from webq8.ir.ops.elementwise import (
     Compare,
     CompareFunction,
     Elu,
+    FixedPointSum,
     Hardshrink,
     LeakyRelu,
     Logical,
     Lookup,
+    LookupPair,
+    ScaledProduct,
     Unary,
     UnaryFunction,
     Where,
@@ -169,6 +172,25 @@ def _combined(op: Binary, a: Array, b: Array) -> Array:
         return np.asarray(a + np.float32(op.alpha) * b)
     # in 64 bits, cut to those of a
     return np.asarray(a.astype(np.int64) + np.int64(int(op.alpha)) * b.astype(np.int64)).astype(a.dtype)
+
+
+@reference(FixedPointSum)
+def fixed_point_sum(op: FixedPointSum, arrays: Arrays) -> Array:
+    a, b = (arrays[ref].astype(np.int64) * by for ref, by in zip((op.a, op.b), op.multipliers, strict=True))
+    whole = np.floor_divide(a + b + op.bias, 2**op.shift)
+    return np.asarray(np.clip(whole + arrays.out_quantization.zero_point, *op.bounds)).astype(np.int8)
+
+
+@reference(ScaledProduct)
+def scaled_product(op: ScaledProduct, arrays: Arrays) -> Array:
+    a, b = (arrays[ref].astype(np.float32) - arrays.quantization(ref).zero_point for ref in (op.a, op.b))
+    return to_integers(a * b * np.float32(op.factor), arrays.out_quantization.zero_point, *op.bounds)
+
+
+@reference(LookupPair)
+def lookup_pair(op: LookupPair, arrays: Arrays) -> Array:
+    a, b = (arrays[ref].astype(np.int32) + 128 for ref in (op.a, op.b))
+    return np.asarray(np.frombuffer(op.table, op.dtype).reshape(256, 256)[a, b])
 
 
 # --- truth values

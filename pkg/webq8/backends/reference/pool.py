@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from webq8.backends.reference.average import mean_of_terms, terms
+from webq8.backends.reference.average import mean_of_terms, stepped, terms
 from webq8.backends.reference.core import Array, Arrays, reference
 from webq8.ir.ops.pool import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d, MaxPool2dIndices
 from webq8.ir.ops.window import Window
@@ -60,6 +60,11 @@ def avg_pool2d(op: AvgPool2d, arrays: Arrays) -> Array:
     x, out = arrays[op.x], arrays.out.shape
     count = _counts(op, (x.shape[-2], x.shape[-1]), out)
     count = np.where(count == 0, 1, count)
+    if op.steps:
+        total, y = np.sum(_taps(op.window, x.astype(np.int64), out, 0), axis=0), np.zeros(out, np.int8)
+        for terms_of_window, steps in op.steps:
+            y = np.where(count == terms_of_window, stepped(total, steps, op.bounds), y)
+        return y
     if x.dtype == np.int8:
         return mean_of_terms(op, arrays, np.sum(_taps(op.window, terms(op, arrays), out, 0), axis=0), count)
     total = np.sum(_taps(op.window, x.astype(np.float64), out, 0), axis=0)

@@ -6,7 +6,7 @@ import numpy as np
 
 from webq8.backends.reference.core import Array, Arrays, reference
 from webq8.backends.reference.numbers import to_integers
-from webq8.ir.ops.quantize import ChooseQparams, Dequantize, Quantize
+from webq8.ir.ops.quantize import RANGES, ChooseQparams, Dequantize, Quantize, Requantize
 from webq8.ir.types import Dynamic, MaybeRef, PerChannel, PerTensor, Tensor
 
 __all__: list[str] = []
@@ -68,3 +68,11 @@ def choose_qparams(op: ChooseQparams, arrays: Arrays) -> tuple[Array, ...]:
     first = op.low - np.rint(low / scale)
     zero_point = int(np.clip(first, op.low, op.high)) if np.isfinite(first) else op.low
     return np.array([scale], op.scale_dtype), np.array([zero_point], op.zero_point_dtype)
+
+
+@reference(Requantize)
+def requantize(op: Requantize, arrays: Arrays) -> Array:
+    x, numbers = arrays[op.x].astype(np.int64), np.array(op.numbers)
+    if len(numbers) == 256:
+        return np.asarray(numbers[x - RANGES[arrays.type(op.x).dtype][0]]).astype(op.dtype)
+    return np.asarray(np.searchsorted(numbers, x, side="right") + RANGES[op.dtype][0]).astype(op.dtype)

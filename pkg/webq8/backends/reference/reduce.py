@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from webq8.backends.reference.average import mean_of_terms, terms
+from webq8.backends.reference.average import mean_of_terms, stepped, terms
 from webq8.backends.reference.core import Array, Arrays, reference
 from webq8.ir.ops.reduce import (
     Any,
@@ -13,6 +13,7 @@ from webq8.ir.ops.reduce import (
     Product,
     Reduction,
     Softmax,
+    SoftmaxInt8,
     Sum,
     Variance,
 )
@@ -37,6 +38,8 @@ def mean(op: Mean, arrays: Arrays) -> Array:
 
 @reference(Sum)
 def sum_(op: Sum, arrays: Arrays) -> Array:
+    if op.steps:
+        return stepped(np.asarray(np.sum(arrays[op.x], axis=op.axes, dtype=np.int64, keepdims=op.keepdims)), op.steps)
     return np.asarray(np.sum(arrays[op.x], axis=op.axes, dtype=np.float64, keepdims=op.keepdims)).astype(np.float32)
 
 
@@ -100,3 +103,13 @@ def softmax(op: Softmax, arrays: Arrays) -> Array:
     e = np.exp(shifted)
     total = e.sum(axis=op.axis, keepdims=True)
     return np.asarray(shifted - np.log(total) if op.log else e / total, np.float32).reshape(arrays.out.shape)
+
+
+@reference(SoftmaxInt8)
+def softmax_int8(op: SoftmaxInt8, arrays: Arrays) -> Array:
+    x, y = np.moveaxis(arrays[op.x], op.axis, -1).astype(np.int64), arrays.out_quantization
+    e = np.frombuffer(op.exponentials, np.float32)[x.max(-1, keepdims=True) - x] if x.size else x.astype(np.float32)
+    total = np.cumsum(e, -1, np.float32)[..., -1:]  # one after the other
+    scaled = e * (np.float32(1) / (total * np.float32(y.scale)))
+    whole = np.floor(scaled.astype(np.float64) + 0.5) + y.zero_point
+    return np.ascontiguousarray(np.moveaxis(np.clip(whole, -128, 127).astype(np.int8), -1, op.axis))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from webq8.backends.reference.core import Array, Arrays, reference
-from webq8.ir.ops.resize import ResizeBilinear, ResizeNearest
+from webq8.ir.ops.resize import InterpolateInt8, ResizeBilinear, ResizeNearest, Tap
 
 __all__: list[str] = []
 
@@ -49,3 +49,19 @@ def resize_bilinear(op: ResizeBilinear, arrays: Arrays) -> Array:
     x = arrays[op.x]
     rows, columns = (_linear_matrix(x.shape[2 + n], op.size[n], op.align_corners, op.scales[n]) for n in (0, 1))
     return np.asarray(rows @ x.astype(np.float64) @ columns.T, np.float32)
+
+
+def _weights(taps: tuple[Tap, ...], size: int) -> Array:
+    """A matrix [out, size] of the 2048ths of each row (or column) of x in those of y."""
+    matrix = np.zeros((len(taps), size), np.int64)
+    for i, (first, second, share) in enumerate(taps):
+        matrix[i, first] += 2048 - share
+        matrix[i, second] += share
+    return matrix
+
+
+@reference(InterpolateInt8)
+def interpolate_int8(op: InterpolateInt8, arrays: Arrays) -> Array:
+    x = arrays[op.x]
+    rows, columns = _weights(op.rows, x.shape[2]), _weights(op.columns, x.shape[3])
+    return np.asarray((rows @ x.astype(np.int64) @ columns.T + 2**21) >> 22).astype(np.int8)

@@ -3,7 +3,7 @@
 import math
 from typing import Literal
 
-from webq8.errors import Unsupported
+from webq8.errors import LimitError, Unsupported
 from webq8.ir.ops.core import Op, Types
 from webq8.ir.ops.linear import INT8
 from webq8.ir.ops.quantize import RANGES
@@ -22,11 +22,14 @@ __all__ = [
     "CompareFunction",
     "Elementwise",
     "Elu",
+    "FixedPointSum",
     "Hardshrink",
     "LeakyRelu",
     "Logical",
     "LogicalFunction",
     "Lookup",
+    "LookupPair",
+    "ScaledProduct",
     "Unary",
     "UnaryFunction",
     "Where",
@@ -193,6 +196,62 @@ class Binary(Op):
     def exact(self, types: Types) -> bool:
         a = types[self.a]
         return a.dtype != "float32" and a.quantization is None and self.function in _EXACT
+
+
+class _OfTwo(Op):
+    """A function of two int8, both broadcast, each with one scale."""
+
+    a: Ref
+    b: Ref
+
+    def infer(self, types: Types) -> tuple[Tensor, ...]:
+        a, b = types[self.a], types[self.b]
+        for x in (a, b):
+            if x.dtype != "int8" or not isinstance(x.quantization, PerTensor):
+                raise BadArg(f"{x.dtype} {list(x.shape)}: quantized int8 with one scale is expected", Unsupported)
+        return (Tensor(broadcast(a.shape, b.shape), "float32"),)
+
+    def exact(self, types: Types) -> bool:
+        return True
+
+
+class FixedPointSum(_OfTwo):
+    """y = clamp(((bias + a · multipliers[0] + b · multipliers[1]) >> shift) + y_zero_point, bounds) of the int8 values
+    themselves, in int32: the zero points of a and b, and half of 2^shift, are part of the bias."""
+
+    FUSES_BOUNDS = True
+    multipliers: tuple[int, int]
+    bias: int
+    shift: int
+    bounds: tuple[int, int] = INT8
+
+    def infer(self, types: Types) -> tuple[Tensor, ...]:
+        if abs(self.bias) + 128 * sum(map(abs, self.multipliers)) >= 2**31 or not 0 <= self.shift < 32:
+            raise BadArg("the sum could overflow int32", LimitError)
+        return super().infer(types)
+
+
+class ScaledProduct(_OfTwo):
+    """y = clamp(round((a − a_zero_point) · (b − b_zero_point) · factor) + y_zero_point, bounds): the product is exact,
+    multiplied once in float32, and rounded half to even."""
+
+    FUSES_BOUNDS = True
+    factor: float
+    bounds: tuple[int, int] = INT8
+
+
+class LookupPair(_OfTwo):
+    """y = table[256 · (a + 128) + b + 128], int8, or truth values as `dtype` says: any function of two int8."""
+
+    HIDDEN = frozenset({"table"})
+    table: bytes
+    dtype: str = "int8"
+
+    def infer(self, types: Types) -> tuple[Tensor, ...]:
+        (y,) = super().infer(types)
+        if len(self.table) != 2**16:
+            raise BadArg(f"a table of {len(self.table)} entries; 65,536 are expected")
+        return (Tensor(y.shape, self.dtype),)
 
 
 class Compare(Op):

@@ -5,7 +5,7 @@ from webq8.errors import Unsupported
 from webq8.ir.ops.core import Op, Types
 from webq8.ir.ops.linear import INT8
 from webq8.ir.ops.move import moved
-from webq8.ir.ops.reduce import FixedPointTable, check_mean_terms
+from webq8.ir.ops.reduce import FixedPointTable, Steps, check_mean_terms, check_steps
 from webq8.ir.ops.window import Window, pooled_sizes
 from webq8.ir.types import BadArg, Ref, Shape, Tensor
 
@@ -65,7 +65,8 @@ class AvgPool2d(Op):
     """The sum of each window, which has no dilation, over `divisor`; over its number of elements, where there is none:
     with padding (but not what `ceil_mode` adds beyond it), or with `count_include_pad` off those in the map.
 
-    float32; or int8 with a `table` and `bounds` as Mean has them.
+    float32; or int8 with a `table` and `bounds` as Mean has them; or, with `steps`, int8 that the steps for the number
+    of elements make of the sum of the int8 values themselves.
     """
 
     FUSES_BOUNDS = True
@@ -76,12 +77,15 @@ class AvgPool2d(Op):
     divisor: int | None
     table: FixedPointTable | None = None
     bounds: tuple[int, int] = INT8
+    steps: tuple[tuple[int, Steps], ...] = ()
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         x, window = types[self.x], self.window
         shape = _pooled(x, window, self.ceil_mode)
         if self.count_include_pad and window.padding[:2] != window.padding[2:]:
             raise BadArg("padding that differs between opposite edges cannot be counted", Unsupported)
+        for _, steps in self.steps:
+            check_steps(steps)
         _check_windows(x, shape, min(window.kernel[0], x.shape[-2]) * min(window.kernel[1], x.shape[-1]), self.table)
         return (Tensor(shape, "float32"),)
 

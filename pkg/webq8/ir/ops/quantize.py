@@ -4,11 +4,12 @@ Which numbers integers stand for is in their type. Scales and zero points that t
 (Dynamic); the ops have fields for them, so that who follows data finds all that an op reads in its fields.
 """
 
-from webq8.dtypes import numel
+from webq8.dtypes import ITEMSIZE, numel
+from webq8.errors import Unsupported
 from webq8.ir.ops.core import Op, Types
 from webq8.ir.types import BadArg, MaybeRef, Ref, Tensor
 
-__all__ = ["RANGES", "ChooseQparams", "Dequantize", "Quantize", "check_range"]
+__all__ = ["RANGES", "ChooseQparams", "Dequantize", "Quantize", "Requantize", "check_range"]
 
 # dtypes that are quantized to, with the least and the largest value of each
 RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1), "int32": (-(2**31), 2**31 - 1)}
@@ -52,6 +53,30 @@ class Dequantize(Op):
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         return (Tensor(types[self.x].shape, "float32"),)
+
+
+class Requantize(Op):
+    """Integers as others of dtype int8, uint8, int16 or int32 that stand for about the same, by `numbers`.
+
+    Of x of one byte y is one of 256 numbers: the one at x − the least x. Of int16 and int32, which become one byte, y
+    is the least value of its dtype + how many of 255 ascending numbers x reaches.
+    """
+
+    HIDDEN = frozenset({"numbers"})
+    x: Ref
+    dtype: str
+    numbers: tuple[int, ...]
+
+    def infer(self, types: Types) -> tuple[Tensor, ...]:
+        x = types[self.x]
+        if x.dtype not in RANGES or (ITEMSIZE[x.dtype] > 1 and ITEMSIZE[self.dtype] > 1):
+            raise BadArg(f"{x.dtype} to {self.dtype} is not supported", Unsupported)
+        if len(self.numbers) != (256 if ITEMSIZE[x.dtype] == 1 else 255):
+            raise BadArg(f"{len(self.numbers)} numbers for {x.dtype}")
+        return (Tensor(x.shape, self.dtype),)
+
+    def exact(self, types: Types) -> bool:
+        return True
 
 
 class ChooseQparams(Op):

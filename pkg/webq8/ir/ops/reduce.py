@@ -1,5 +1,6 @@
 """Reductions over axes; running sums and softmax along one."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from webq8.dtypes import numel
@@ -18,10 +19,13 @@ __all__ = [
     "Product",
     "Reduction",
     "Softmax",
+    "SoftmaxInt8",
+    "Steps",
     "Sum",
     "Variance",
     "check_mean_scales",
     "check_mean_terms",
+    "check_steps",
     "mean_unit",
 ]
 
@@ -45,6 +49,15 @@ class Reduction(Op):
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         return (Tensor(self.shape(types[self.x].shape), "float32"),)
+
+
+Steps = tuple[int, ...]  # 255 ascending integers: v becomes the int8 −128 + how many of them it reaches
+
+
+def check_steps(steps: Steps) -> None:
+    """Raises BadArg for steps that do not ascend, or are not as many as they should be."""
+    if len(steps) != 255 or any(a > b for a, b in pairwise(steps)):
+        raise BadArg(f"{len(steps)} steps; 255 that ascend are expected")
 
 
 class FixedPointTable(NamedTuple):
@@ -99,7 +112,16 @@ class Mean(Reduction):
 
 
 class Sum(Reduction):
-    """y = Σ x, float32."""
+    """y = Σ x, float32; or, of int8, what `steps` make of the sum of the int8 values themselves, which is exact."""
+
+    steps: Steps = ()
+
+    def infer(self, types: Types) -> tuple[Tensor, ...]:
+        x = types[self.x]
+        if x.dtype == "int8":
+            check_steps(self.steps)
+            check_mean_terms(self.terms(x.shape), None)
+        return super().infer(types)
 
 
 class Product(Reduction):
@@ -182,3 +204,28 @@ class Softmax(Op):
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         return (Tensor(types[self.x].shape, "float32"),)
+
+
+class SoftmaxInt8(Op):
+    """Softmax along the last axis, or along axis 1 of four, int8 to int8:
+
+    y = clamp(round(e[max − x] · (1 / (Σ e[max − x] · y_scale))) + y_zero_point) with e = `exponentials`, 256 float32
+    numbers, and max the largest x of the row. The sum is taken in order, each step rounds to float32, and the last one
+    takes halves away from zero.
+    """
+
+    HIDDEN = frozenset({"exponentials"})
+    x: Ref
+    axis: int
+    exponentials: bytes
+
+    def infer(self, types: Types) -> tuple[Tensor, ...]:
+        x = types[self.x]
+        if x.dtype != "int8" or len(self.exponentials) != 1024:
+            raise BadArg(f"{x.dtype}, {len(self.exponentials)} bytes of numbers: int8 and 256 float32 are expected")
+        if self.axis != len(x.shape) - 1 and (self.axis, len(x.shape)) != (1, 4):
+            raise BadArg(f"axis {self.axis} of {list(x.shape)} is not supported", Unsupported)
+        return (Tensor(x.shape, "float32"),)
+
+    def exact(self, types: Types) -> bool:
+        return True

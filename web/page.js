@@ -1,6 +1,6 @@
-// The page's side: loading, drawing, choosing, and showing what the worker answers.
+// The first view: drawing, choosing, and showing what the models answer.
 
-import { showError } from "./problem.js";
+import { ask, element, setText, startPython } from "./client.js";
 
 const PAD = 512; // the pad's size in its own pixels
 const PEN = 40;
@@ -10,50 +10,29 @@ const SCAN_INK = 19.5 * PIXEL * PIXEL; // the scans hold about this much ink eac
 
 const $ = (id) => document.getElementById(id);
 const pen = $("pad").getContext("2d");
-const worker = startWorker(new URL("worker.js", import.meta.url).href);
+startPython("app", { onReady: showScans });
 
 let labels = [];
 let strokes = []; // each a list of [x, y]
 
-// The worker
-
-// A site may ask for trusted types: then this one address is a trusted one.
-function startWorker(address) {
-  try {
-    const policy = globalThis.trustedTypes?.createPolicy("webq8", { createScriptURL: () => address });
-    return new Worker(policy?.createScriptURL(address) ?? address, { type: "module" });
-  } catch (cause) {
-    throw Object.assign(cause, { kind: "Policy" });
-  }
-}
-
-worker.onmessage = ({ data: { progress, ready, result, error } }) => {
-  if (progress) showProgress(progress);
-  if (ready) showReady(ready);
-  if (result) answered(result);
-  if (error) fail(error);
-};
-worker.onerror = (event) => {
-  fail({ kind: "Python", message: event.message ?? "The worker that runs it could not be loaded." });
-};
-
-function fail(error) {
-  worker.terminate();
-  showError(error);
-}
-
-// One question at a time: while the worker is busy only the newest waits, so that drawing never falls behind.
+// One question at a time: while Python is busy only the newest waits, so that drawing never falls behind.
 let busy = false;
 let stale = false;
 let waiting = null;
 
-function ask(question) {
+async function askNewest(question) {
   if (busy) {
     waiting = question;
-  } else {
-    setBusy(true);
-    worker.postMessage(question());
+    return;
   }
+  setBusy(true);
+  const result = await question();
+  setBusy(false);
+  if (!stale) showResult(result);
+  stale = false;
+  const next = waiting;
+  waiting = null;
+  if (next) askNewest(next);
 }
 
 function setBusy(value) {
@@ -61,46 +40,15 @@ function setBusy(value) {
   $("scores").ariaBusy = String(value);
 }
 
-function answered(result) {
-  setBusy(false);
-  if (!stale) showResult(result);
-  stale = false;
-  const next = waiting;
-  waiting = null;
-  if (next) ask(next);
-}
-
-// Status
-
-function showProgress({ stage, detail, fraction }) {
-  setText($("stage"), stage);
-  $("stage-detail").textContent = detail;
-  $("progress").value = fraction;
-}
-
-function showReady({ adapter, software, images, labels: truth }) {
-  labels = truth;
-  $("progress").value = 1;
-  $("adapter").textContent = adapter;
-  $("software").hidden = !software;
-  $("loading").hidden = true;
-  $("ready").hidden = false;
-  $("demo").inert = false;
-  $("scans").append(...images.map(scanChoice));
-  $("scans").querySelector("input").click();
-}
-
 // Results
 
 const rows = Array.from({ length: 10 }, (_, digit) => {
-  const row = document.createElement("li");
-  row.append(span("digit", digit), span("bar"), span("percent"));
-  return row;
+  return element("li", {}, span("digit", digit), span("bar"), span("percent"));
 });
 $("scores").append(...rows);
 
 function span(className, textContent = "") {
-  return Object.assign(document.createElement("span"), { className, textContent });
+  return element("span", { className, textContent });
 }
 
 function showResult({ pick, digit, scores, upscale, classifier, upscaler }) {
@@ -148,20 +96,22 @@ function paint(canvas, shades) {
 
 // Picking a scan
 
+function showScans({ images, labels: truth }) {
+  labels = truth;
+  $("scans").append(...images.map(scanChoice));
+  $("scans").querySelector("input").click();
+}
+
 function scanChoice(pixels, index) {
-  const label = document.createElement("label");
-  const input = document.createElement("input");
-  const canvas = document.createElement("canvas");
-  Object.assign(input, { type: "radio", name: "scan", ariaLabel: `Scan ${index + 1}, a ${labels[index]}` });
-  Object.assign(canvas, { width: 8, height: 8, className: "pixels" });
+  const input = element("input", { type: "radio", name: "scan", ariaLabel: `Scan ${index + 1}, a ${labels[index]}` });
+  const canvas = element("canvas", { width: 8, height: 8, className: "pixels" });
   paint(canvas, Array.from(pixels, (pixel) => pixel / 16));
   input.onchange = () => {
     strokes = [];
     showStrokes();
-    ask(() => ({ pick: index }));
+    askNewest(async () => ({ pick: index, ...(await ask("pick", [index])) }));
   };
-  label.append(input, canvas);
-  return label;
+  return element("label", {}, input, canvas);
 }
 
 function unpick() {
@@ -197,7 +147,7 @@ function extendStroke(event) {
   const scale = PAD / $("pad").clientWidth;
   strokes.at(-1).push([event.offsetX * scale, event.offsetY * scale]);
   showStrokes();
-  ask(() => ({ draw: asScanned(strokes) }));
+  askNewest(() => ask("draw", [asScanned(strokes)]));
 }
 
 function showStrokes() {
@@ -243,9 +193,4 @@ function range(values) {
 
 function lengthOf(stroke) {
   return stroke.slice(1).reduce((sum, [x, y], i) => sum + Math.hypot(x - stroke[i][0], y - stroke[i][1]), 0);
-}
-
-// A live region is read out whenever it is set, even to what it says already.
-function setText(region, text) {
-  if (region.textContent !== text) region.textContent = text;
 }

@@ -23,19 +23,24 @@ const PROBLEMS = {
       "for trusted types.",
   ],
   Download: ["A part of this page could not be loaded", "Check the connection, then try again."],
-  FormatError: ["A model file is broken", "It may have been cut off on the way, or is no ExecuTorch model. Try again."],
+  FormatError: ["A model file is broken", "It may have been cut off on the way, or is no model at all. Try again."],
   Unsupported: ["A model holds something that webq8 cannot run", "The list below names every such part."],
+  LimitError: ["A model does not fit this device", "The browser or the GPU allows less than it needs; see below."],
+  InputError: ["What was given does not fit", "The text below says what is expected."],
 };
 const UNKNOWN = ["Something went wrong", "Try again; if it happens again, the message below is worth reporting."];
 
 const $ = (id) => document.getElementById(id);
 
+// What happened, and what to do about it.
+export function explain(kind) {
+  return PROBLEMS[kind] ?? UNKNOWN;
+}
+
 // The first error is the cause; those that follow from it are not shown.
 export function showError({ kind, message }) {
   if (!$("error").hidden) return;
-  const [problem, advice] = PROBLEMS[kind] ?? UNKNOWN;
-  $("problem").textContent = problem;
-  $("advice").textContent = advice;
+  [$("problem").textContent, $("advice").textContent] = explain(kind);
   $("detail").textContent = message;
   $("error").hidden = false; // which hides what else there is
 }
@@ -45,7 +50,9 @@ addEventListener("error", ({ target, message, error }) => {
   if (target instanceof HTMLScriptElement) showError({ kind: "Download", message: `${target.src} did not load` });
   else if (target === window) showError({ kind: error?.kind, message });
 }, true);
-addEventListener("unhandledrejection", ({ reason }) => showError({ kind: reason?.kind, message: String(reason) }));
+addEventListener("unhandledrejection", ({ reason }) => {
+  showError({ kind: reason?.kind, message: reason?.message ?? String(reason) });
+});
 
 $("retry").onclick = () => location.reload();
 $("stalled").remove();

@@ -1,15 +1,17 @@
-// Runs Python beside the page: starts it, starts app.py, then answers one question after the other.
+// Runs Python beside the page: starts it, starts the module that this worker is named after, and calls what its `start`
+// gives for each question.
 
 import "./replay.js"; // webq8's own, since this site's policy forbids it to evaluate text
 import { startPython } from "./python.js";
 
 const PYODIDE = "0.27.7";
-const MODELS = ["models/classifier.pte", "models/upscaler.pte", "models/digits.npz"];
+const FILES = { app: ["models/classifier.pte", "models/upscaler.pte", "models/digits.npz"] }; // that a module fetches
 const DOWNLOAD = 16e6; // bytes, roughly: servers that compress do not announce the size
 const DOWNLOAD_SHARE = 0.7; // of the progress bar; the rest is models and shaders
 
 const base = new URL(".", self.location).href;
-let python, demo;
+let python, app;
+let ready = false;
 let received = 0;
 let progress = { stage: "Python runtime", fraction: 0 };
 
@@ -54,41 +56,49 @@ async function start() {
   if (!navigator.gpu) throw problem("NoWebGPU");
   self.fetch = countedFetch;
 
-  // These download while Python starts. Models only warm the browser's cache: app.py fetches them by name.
-  const source = fetch("app.py").then((response) => response.text());
-  const models = Promise.all(MODELS.map(async (path) => (await fetch(path)).arrayBuffer()));
+  // These download while Python starts. Files only warm the browser's cache: the module fetches them by name.
+  const source = fetch(`${self.name}.py`).then((response) => response.text());
+  const files = Promise.all((FILES[self.name] ?? []).map(async (path) => (await fetch(path)).arrayBuffer()));
 
   python = await startPython(PYODIDE, { onStage: (stage) => show(stage) }).catch((cause) => {
     throw problem(cause.kind ?? "Python", cause.message);
   });
   show("models and shaders");
-  python.FS.writeFile("app.py", await source);
-  const app = python.pyimport("app"); // numpy and webq8 take their time: models may still be on their way
-  await models;
-  demo = await app.start((fraction, message) => show("models and shaders", fraction, message));
+  python.FS.writeFile(`${self.name}.py`, await source);
+  const module = python.pyimport(self.name); // numpy and webq8 take their time: files may still be on their way
+  await files;
+  app = await module.start((fraction, message) => {
+    if (ready) postMessage({ doing: message });
+    else show("models and shaders", fraction, message);
+  });
   self.fetch = plainFetch;
-  postMessage({ ready: plain(demo.about()) });
+  ready = true;
+  postMessage({ ready: plain(app.about()) });
 }
 
-async function answer({ pick, draw }) {
-  const result = await (draw ? demo.draw(draw) : demo.pick(pick));
-  postMessage({ result: { pick, ...plain(result) } });
+async function answer({ id, method, args }) {
+  try {
+    postMessage({ id, result: plain(await app[method](...args)) });
+  } catch (error) {
+    report(error, id);
+  }
 }
 
 function plain(proxy) {
+  if (!(proxy instanceof python.ffi.PyProxy)) return proxy;
   const value = proxy.toJs({ dict_converter: Object.fromEntries });
   proxy.destroy();
   return value;
 }
 
 // What crosses from Python is a traceback; a visitor wants the exception alone, which Python still has.
-function report(error) {
+function report(error, id) {
   const fromPython = python && error instanceof python.ffi.PythonError;
   const kind = fromPython ? error.type : error.kind;
   const message = fromPython ? python.runPython("import sys; str(sys.last_value)") : error.message;
-  postMessage({ error: { kind, message } });
+  postMessage({ id, error: { kind, message } });
 }
 
 self.onunhandledrejection = ({ reason }) => report(reason);
-self.onmessage = ({ data }) => answer(data).catch(report);
+self.onmessage = ({ data }) => answer(data);
 Promise.race([start(), failedDownload]).catch(report);

@@ -1,9 +1,13 @@
-"""Ways to have the one adapter that is here behave as another."""
+"""Ways to have the one adapter that is here behave as another, and what visits to the pages in web/ need."""
 
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
+from webq8.desktop.bytecode import compile_wheels
+from webq8.desktop.chrome import launch_options
 from webq8.desktop.host import PythonPage
+from webq8.desktop.site import Site
 from webq8.kernels.select import TILES
 
 
@@ -103,3 +107,18 @@ def narrow_grid(request: pytest.FixtureRequest, webq8_page: PythonPage) -> Itera
     before = webq8_page.call(set_limit, "max_compute_workgroups_per_dimension", getattr(request, "param", 200))
     yield
     webq8_page.call(set_limit, "max_compute_workgroups_per_dimension", before)
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Site]:
+    with Site() as site:
+        site.add_runtime()
+        compile_wheels(site)  # as `webq8 site` does
+        yield site
+
+
+@pytest.fixture(scope="module")
+def chromium(pytestconfig: pytest.Config) -> Iterator[Browser]:
+    chrome, gpu = pytestconfig.getoption("--webq8-chrome"), pytestconfig.getoption("--webq8-gpu")
+    with sync_playwright() as playwright, playwright.chromium.launch(**launch_options(chrome, gpu)) as browser:
+        yield browser

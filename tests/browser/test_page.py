@@ -1,17 +1,14 @@
 """The visitor's page (`web/index.html`), as a visitor meets it: real Python, real models, real WebGPU."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
-from webq8.desktop.bytecode import compile_wheels
-from webq8.desktop.chrome import launch_options
+from playwright.sync_api import Browser, Route, expect
+from visits import POLICY, START_MS, Handler, Visit, under_policy, visit
 from webq8.desktop.site import Site
 
 ROOT = Path(__file__).parents[2]
@@ -19,32 +16,8 @@ SCANS = np.load(ROOT / "web/models/digits.npz")
 GOLDEN = np.load(ROOT / "tests/data/digits_golden.npz")
 FIRST_OF_EACH = [int(np.flatnonzero(SCANS["labels"] == digit)[0]) for digit in range(10)]
 
-# Stricter than the site's own: what anyone who hosts the page may demand.
-POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'"
-START_MS = 60_000
 
-RECORD_PROGRESS = """
-window.recorded = { stages: [], fractions: [] };
-addEventListener("DOMContentLoaded", () => {
-  const stage = document.getElementById("stage"), bar = document.getElementById("progress");
-  const record = () => { recorded.stages.push(stage.textContent); recorded.fractions.push(bar.value); };
-  new MutationObserver(record).observe(stage, { childList: true });
-  new MutationObserver(record).observe(bar, { attributes: true });
-});
-"""
-
-Handler = Callable[[Route], None]
-
-
-@dataclass
-class Visit:
-    page: Page
-    complaints: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-
-    def text(self, selector: str) -> str:
-        return self.page.locator(selector).inner_text()
-
+class Digits(Visit):
     def percents(self) -> list[float]:
         return [
             float(text.removesuffix(" %") or "nan") for text in self.page.locator("#scores .percent").all_inner_texts()
@@ -87,60 +60,17 @@ class Visit:
         expect(self.page.locator("#scores")).to_have_attribute("aria-busy", "false")
 
 
-@contextmanager
-def visit(chromium: Browser, site: Site, routes: dict[str, Handler] | None = None, **options: Any) -> Iterator[Visit]:
-    with chromium.new_context(**options) as context:
-        page = context.new_page()
-        visit = Visit(page)
-        page.on("console", lambda message: visit.complaints.append(message.text) if message.type != "log" else None)
-        page.on("pageerror", lambda error: visit.complaints.append(str(error)))
-        page.on("request", lambda request: visit.requests.append(request.url))
-        page.add_init_script(RECORD_PROGRESS)
-        page.route(re.compile(r"/(worker\.js)?$"), under_policy(""))
-        for pattern, handler in (routes or {}).items():
-            page.route(pattern, handler)
-        page.goto(site.url)
-        yield visit
-        page.unroute_all(behavior="wait")  # the context must not close under a handler that is still fetching
-
-
-def under_policy(prefix: str, policy: str = POLICY) -> Handler:
-    """Serves a file under the strict policy, or another one, after `prefix`."""
-
-    def handle(route: Route) -> None:
-        response = route.fetch()
-        headers = response.headers | {"content-security-policy": policy}
-        route.fulfill(response=response, headers=headers, body=prefix + response.text())
-
-    return handle
-
-
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with Site() as site:
-        site.add_runtime()
-        compile_wheels(site)  # as `webq8 site` does
-        yield site
-
-
-@pytest.fixture(scope="module")
-def chromium(pytestconfig: pytest.Config) -> Iterator[Browser]:
-    chrome, gpu = pytestconfig.getoption("--webq8-chrome"), pytestconfig.getoption("--webq8-gpu")
-    with sync_playwright() as playwright, playwright.chromium.launch(**launch_options(chrome, gpu)) as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def ready(chromium: Browser, site: Site) -> Iterator[Visit]:
+def ready(chromium: Browser, site: Site) -> Iterator[Digits]:
     """The page once it is loaded; whatever the tests do with it, it must not complain nor ask another origin."""
-    with visit(chromium, site, viewport={"width": 1280, "height": 860}) as visitor:
+    with visit(Digits, chromium, site, viewport={"width": 1280, "height": 860}) as visitor:
         expect(visitor.page.locator("#answer")).to_contain_text("It reads", timeout=START_MS)
         yield visitor
         assert visitor.complaints == []
         assert [url for url in visitor.requests if not url.startswith(site.url)] == []
 
 
-def test_progress_rises_to_the_end(ready: Visit) -> None:
+def test_progress_rises_to_the_end(ready: Digits) -> None:
     recorded = ready.page.evaluate("recorded")
     stages = list(dict.fromkeys(recorded["stages"]))
     assert stages == ["Python runtime", "numpy", "flatbuffers", "webq8", "models and shaders"]
@@ -150,7 +80,7 @@ def test_progress_rises_to_the_end(ready: Visit) -> None:
     assert not ready.page.locator("#loading").is_visible()
 
 
-def test_adapter_is_named(ready: Visit, pytestconfig: pytest.Config) -> None:
+def test_adapter_is_named(ready: Digits, pytestconfig: pytest.Config) -> None:
     assert ready.text("#adapter").startswith(
         ready.page.evaluate("navigator.gpu.requestAdapter().then(adapter => adapter.info.vendor)")
     )
@@ -162,7 +92,7 @@ def test_adapter_is_named(ready: Visit, pytestconfig: pytest.Config) -> None:
 
 
 @pytest.mark.parametrize("index", FIRST_OF_EACH)
-def test_picked_scan(ready: Visit, index: int) -> None:
+def test_picked_scan(ready: Digits, index: int) -> None:
     ready.pick(index)
     logits = GOLDEN["logits"][index].astype(np.float64)
     expected = 100 * np.exp(logits) / np.exp(logits).sum()
@@ -177,7 +107,7 @@ def test_picked_scan(ready: Visit, index: int) -> None:
     np.testing.assert_allclose(ready.picture("upscale"), upscaled, atol=2)  # one step of int8, and rounding
 
 
-def test_keys_go_through_the_scans(ready: Visit) -> None:
+def test_keys_go_through_the_scans(ready: Digits) -> None:
     ready.pick(0)
     ready.page.locator("#scans input").first.focus()
     ready.page.keyboard.press("ArrowRight")
@@ -190,7 +120,7 @@ SEVEN = [(0.3, 0.2), (0.7, 0.2), (0.45, 0.8)]
 BAR = [(0.4, 0.5), (0.65, 0.5)]
 
 
-def test_drawn_digit(ready: Visit) -> None:
+def test_drawn_digit(ready: Digits) -> None:
     ready.pick(FIRST_OF_EACH[0])
     percents, upscaled = ready.percents(), ready.picture("upscale")
     ready.draw(SEVEN, BAR)
@@ -202,7 +132,7 @@ def test_drawn_digit(ready: Visit) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 0.3])
-def test_drawing_is_scaled_as_the_scans_are(ready: Visit, size: float) -> None:
+def test_drawing_is_scaled_as_the_scans_are(ready: Digits, size: float) -> None:
     ready.page.get_by_role("button", name="Clear").click()
     ready.draw([(x * size, y * size) for x, y in SEVEN])
     ink = ready.picture("scan") > 32
@@ -211,7 +141,7 @@ def test_drawing_is_scaled_as_the_scans_are(ready: Visit, size: float) -> None:
     assert columns[0] == 7 - columns[-1]
 
 
-def test_clear(ready: Visit) -> None:
+def test_clear(ready: Digits) -> None:
     ready.draw(ONE)
     ready.page.get_by_role("button", name="Clear").click()
     assert ready.text("#answer") == "Draw a digit, or pick a scan"
@@ -223,20 +153,16 @@ def test_clear(ready: Visit) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_phone(chromium: Browser, site: Site, scheme: str) -> None:
     viewport = {"width": 375, "height": 740}
-    with visit(chromium, site, viewport=viewport, has_touch=True, is_mobile=True, color_scheme=scheme) as phone:
-        assert overflow(phone.page) == 0
+    with visit(Digits, chromium, site, viewport=viewport, has_touch=True, is_mobile=True, color_scheme=scheme) as phone:
+        assert phone.overflow() == 0
         expect(phone.page.locator("#answer")).to_contain_text("It reads", timeout=START_MS)
-        assert overflow(phone.page) == 0
+        assert phone.overflow() == 0
         phone.settle()
         scan = phone.picture("scan")
         phone.page.locator("#pad").tap()
         phone.settle()
         assert (phone.picture("scan") != scan).any()
         assert phone.complaints == []
-
-
-def overflow(page: Page) -> int:
-    return int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
 
 
 def answer(**response: Any) -> Handler:
@@ -324,7 +250,7 @@ FAILURES: dict[str, tuple[str | re.Pattern[str], Handler, str, str]] = {
 @pytest.mark.parametrize("name", FAILURES)
 def test_failure_is_explained(chromium: Browser, site: Site, name: str) -> None:
     pattern, handler, problem, explanation = FAILURES[name]
-    with visit(chromium, site, {pattern: handler}) as visitor:
+    with visit(Digits, chromium, site, routes={pattern: handler}) as visitor:
         alert = visitor.page.get_by_role("alert")
         expect(alert).to_be_visible(timeout=START_MS)
         expect(alert).to_contain_text(problem)
@@ -339,18 +265,18 @@ def test_failure_is_explained(chromium: Browser, site: Site, name: str) -> None:
 def test_scripts_that_do_not_run(chromium: Browser, site: Site, pattern: str | re.Pattern[str]) -> None:
     """Nothing of ours can say so then but the page's own text, which shows after five seconds."""
     handler = under_policy("", "script-src 'none'") if pattern is PAGE else blocked
-    with visit(chromium, site, {pattern: handler}) as visitor:
+    with visit(Digits, chromium, site, routes={pattern: handler}) as visitor:
         text = visitor.page.locator("#stalled")
         assert not text.is_visible()
         expect(text).to_be_visible(timeout=START_MS)
         expect(text).to_contain_text("The scripts of this page do not run")
         expect(visitor.page.locator("#loading label")).to_have_css("visibility", "hidden")
-        assert overflow(visitor.page) == 0
+        assert visitor.overflow() == 0
 
 
 def test_trusted_types(chromium: Browser, site: Site) -> None:
     """The page runs under a policy that asks for them everywhere."""
     routes = {pattern: under_policy("", TRUSTED_TYPES) for pattern in (PAGE, "**/worker.js")}
-    with visit(chromium, site, routes) as visitor:
+    with visit(Digits, chromium, site, routes=routes) as visitor:
         expect(visitor.page.locator("#answer")).to_contain_text("It reads", timeout=START_MS)
         assert visitor.complaints == []

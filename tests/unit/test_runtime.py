@@ -254,6 +254,7 @@ def test_inspect() -> None:
             for op, at in rows.items()
         ],
         "unsupported": [],
+        "states": 0,
         "dispatches": 5,
         "relayouts": 0,
         "peak_bytes": 60 * (4 * 64 + 64),

@@ -39,8 +39,8 @@ CONTENT_TYPES = {
 }
 
 CONTENT_SECURITY_POLICY = (
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; "
-    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' https: http:; "
+    "img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 
 

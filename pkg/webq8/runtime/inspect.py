@@ -56,6 +56,7 @@ def inspect(source: Source, shapes: Shapes | None = None) -> dict[str, Any]:
         }
         plan = planned and planned[1]
         methods[n] = entry | {
+            "states": len(graph.states),
             "dispatches": plan and len(plan.steps),
             "relayouts": plan and plan.relayouts,
             "peak_bytes": plan and plan.peak_bytes,

@@ -36,6 +36,15 @@ def tensor(name: str, x: Any, kind: int | None = None) -> bytes:
     return dims + field(2, kind or KINDS[x.dtype.name]) + field(8, name) + field(9, x.tobytes())
 
 
+def external(name: str, x: Any, location: str, offset: int = 0) -> bytes:
+    """A TensorProto whose bytes lie in another file."""
+    x = np.asarray(x)
+    pairs = {"location": location, "offset": str(offset), "length": str(x.nbytes)}
+    where = b"".join(field(13, field(1, k) + field(2, v)) for k, v in pairs.items())
+    dims = b"".join(field(1, size) for size in x.shape)
+    return dims + field(2, KINDS[x.dtype.name]) + field(8, name) + where + field(14, 1)
+
+
 def attribute(name: str, value: Any) -> bytes:
     """An AttributeProto, of the type that the value has in Python; bytes are those of a graph."""
     match value:

@@ -83,17 +83,46 @@ function hideModel() {
   for (const id of ["model", "call", "results", "times"]) $(id).hidden = true;
 }
 
-async function showModel({ model, size, methods: found }) {
-  methods = found;
-  const names = Object.keys(methods);
+async function showModel(found) {
+  $("sizes").hidden = !found.open;
+  if (found.open) $("sizes-fields").replaceChildren(...sizeFields(found.open));
+  await showFound(found);
+}
+
+async function showFound({ model, size, open, methods: found }) {
   $("model-name").textContent = model;
   $("model-about").textContent = `${size.toLocaleString("en")} bytes`;
+  $("model").hidden = false;
+  $("contents").hidden = Boolean(open);
+  if (open) return;
+  methods = found;
+  const names = Object.keys(methods);
   $("method").replaceChildren(...names.map((name) => element("option", { value: name, textContent: name })));
   $("method").value = names.includes("forward") ? "forward" : names[0];
   $("method-choice").hidden = names.length < 2;
-  $("model").hidden = false;
   await showMethod();
 }
+
+// A number for each symbol that the model leaves open, and a list of them for each input of which nothing is known.
+function sizeFields({ symbols, inputs }) {
+  const field = (name, properties) => element("label", {}, `${name} `, element("input", { name, required: true, ...properties }));
+  return [
+    ...symbols.map((name) => field(name, { type: "number", min: 0, value: 1 })),
+    ...inputs.map((name) => field(name, { pattern: "[0-9, ]*", placeholder: "1, 3, 224, 224" })),
+  ];
+}
+
+$("sizes").onsubmit = (event) => {
+  event.preventDefault();
+  const sizes = [...$("sizes-fields").querySelectorAll("input")].map(({ name, type, value }) => [
+    name,
+    type === "number" ? Number(value) : (value.match(/\d+/g) ?? []).map(Number),
+  ]);
+  doing("Reading the file", async () => {
+    for (const id of ["call", "results", "times"]) $(id).hidden = true;
+    await showFound(await ask("look", [new Map(sizes)]));
+  });
+};
 
 $("method").onchange = () => doing("Loading", showMethod);
 

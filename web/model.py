@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import webq8
 from webq8.backends.find import find_backend
-from webq8.errors import InputError
+from webq8.errors import InputError, OpenShapes
 from webq8.runtime.source import read
 
 FOLDER = Path("model")  # where the files of a model lie in this page's memory
@@ -41,7 +41,7 @@ class Bench:
 
     def __init__(self, adapter, show):
         self.adapter, self.show_progress = adapter, show
-        self.program, self.path, self.arrays, self.outputs = None, None, {}, {}
+        self.program, self.path, self.shapes, self.arrays, self.outputs = None, None, {}, {}, {}
 
     def about(self):
         return {"adapter": str(self.adapter), "software": self.adapter.software}
@@ -51,14 +51,13 @@ class Bench:
     async def fetch(self, address):
         """Look into the model at an address."""
         data, name = await read(address, lambda done, total: self.show_progress(0, f"Fetching: {done:,} bytes"))
-        return self._look({name: data})
+        return self._keep({name: data})
 
     def open(self, files):
         """Look into a model that the visitor chose: its file, and those that it keeps its weights in."""
-        return self._look({file.name: file.data.to_bytes() for file in files})
+        return self._keep({file.name: file.data.to_bytes() for file in files})
 
-    def _look(self, files):
-        self.close()
+    def _keep(self, files):
         FOLDER.mkdir(exist_ok=True)
         for old in FOLDER.iterdir():
             old.unlink()
@@ -66,12 +65,22 @@ class Bench:
             (FOLDER / Path(name).name).write_bytes(data)
         names = sorted(files, key=lambda name: not name.lower().endswith(KINDS))
         self.path = FOLDER / Path(names[0]).name
-        return {**webq8.inspect(self.path), "size": len(files[names[0]])}
+        return self.look()
+
+    def look(self, shapes=None):
+        """Look into the model that is there, with these sizes for what it leaves open."""
+        self.close()
+        self.shapes = shapes.to_py() if shapes else {}
+        about = {"model": self.path.name, "size": self.path.stat().st_size}
+        try:
+            return {**about, **webq8.inspect(self.path, self.shapes)}
+        except OpenShapes as error:
+            return {**about, "open": {"symbols": error.symbols, "inputs": error.inputs, "reason": str(error)}}
 
     async def load(self, method):
         """Load the model, and tell what the inputs of a method can be."""
         if self.program is None:
-            self.program = await webq8.load(self.path, on_progress=self.show_progress)
+            self.program = await webq8.load(self.path, on_progress=self.show_progress, shapes=self.shapes)
         self.method = method
         self.arrays.clear()
         return {
@@ -255,16 +264,14 @@ def views(y):
     """The ways to show an output, the best first, with how many planes each has."""
     if y.dtype.kind not in "biuf" or y.size == 0:
         return {"table": 1}
-    found = {"table": 1}
-    if y.size > 2:
-        found = {"top": 1, **found} if y.size == max(y.shape) else {**found, "top": 1}
-    if y.ndim > 1:
-        count, height, width = planes(y).shape
-        if min(height, width) >= 4:
-            found = {"heat": count, **found}
-            if count in (1, 3, 4) and y.ndim > 2:
-                found = {"picture": 1, **found}
-    return found
+    if y.size == max(y.shape, default=1):
+        return {"top": 1, "table": 1} if y.size > 2 else {"table": 1}
+    numbers = {"table": 1, "top": 1}
+    count, height, width = planes(y).shape
+    if min(height, width) < 4 or max(height, width) > 8 * min(height, width):  # rows rather than a picture
+        return {**numbers, "heat": count}
+    pictures = {"picture": 1} if count in (1, 3, 4) and y.ndim > 2 else {}
+    return {**pictures, "heat": count, **numbers}
 
 
 def extremes(values):

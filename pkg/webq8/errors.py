@@ -4,6 +4,7 @@ Webq8Error
 ├── FormatError      the file is damaged, or says something that cannot be true
 ├── Unsupported      the file is sound, but asks for something webq8 does not do; lists all of it
 ├── InputError       an argument given to a program or an op is wrong
+│   └── OpenShapes   the file leaves sizes of its inputs open: load it with `shapes`
 ├── LimitError       the work does not fit the device (or the int32 accumulator), found while planning
 ├── DeviceError      the GPU side failed
 │   ├── NoAdapter    the browser gives no WebGPU adapter
@@ -28,6 +29,7 @@ __all__ = [
     "InputError",
     "LimitError",
     "NoAdapter",
+    "OpenShapes",
     "Problem",
     "ShaderError",
     "Unsupported",
@@ -57,6 +59,14 @@ class Unsupported(Webq8Error):
 
 class InputError(Webq8Error, ValueError):
     """An argument given to a program or an op is wrong."""
+
+
+class OpenShapes(InputError):
+    """The file leaves sizes of its inputs open: those of `symbols`, a number each, and the whole shapes of `inputs`."""
+
+    def __init__(self, message: str, symbols: Sequence[str] = (), inputs: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.symbols, self.inputs = symbols, inputs
 
 
 class LimitError(Webq8Error):

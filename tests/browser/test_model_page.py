@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import webq8
+from onnx_writer import Sizes, external, graph, model, node, one_node
 from PIL import Image
 from playwright.sync_api import Browser, Locator, expect
 from visits import START_MS, Visit, under_policy, visit
@@ -312,6 +313,46 @@ def test_profile(bench: Bench) -> None:
     steps = bench.page.locator("#bars details li")
     expect(steps).to_have_count(5)
     expect(steps.nth(1)).to_contain_text("delegate 0, node 1")
+
+
+def test_sizes_that_a_model_leaves_open(bench: Bench, tmp_path: Path) -> None:
+    path = tmp_path / "sum.onnx"
+    takes: dict[str, tuple[str, Sizes]] = {"x": ("float32", ["batch", 4]), "y/bias:0": ("float32", None)}
+    path.write_bytes(model(graph([node("Add", list(takes), ["z"])], takes, {"z": ("float32", ["batch", 4])})))
+    bench.open(path)
+    expect(bench.page.locator("#call")).not_to_be_visible()
+    expect(bench.page.locator("#ops-title")).not_to_be_visible()
+    sizes = bench.page.locator("#sizes")
+    for batch, bias in (("3", "1, 4"), ("2", "4")):
+        sizes.get_by_label("batch").fill(batch)
+        sizes.get_by_label("y/bias:0").fill(bias)
+        sizes.get_by_role("button").click()
+        bench.settle()
+        for number in (0, 1):
+            bench.give("Noise", number=number)
+        bench.run()
+        assert bench.outputs()["z"].shape == (int(batch), 4)
+        expect(bench.page.locator("#fields")).to_contain_text(f"y/bias:0 float32 [{bias}]")
+    sizes.get_by_label("y/bias:0").fill("3, 3")
+    sizes.get_by_role("button").click()
+    bench.settle()
+    wrong(bench, "cannot run", "node 0: Add: the shapes [2, 4] and [3, 3] do not broadcast")
+    expect(sizes).to_be_visible()
+    bench.open(UNET)
+    expect(sizes).not_to_be_visible()
+
+
+def test_weights_in_a_file_of_their_own(bench: Bench, tmp_path: Path) -> None:
+    weights, x = np.arange(12, dtype=np.float32).reshape(3, 4), np.ones((3, 4), np.float32)
+    path, beside = tmp_path / "a.onnx", tmp_path / "a.data"
+    path.write_bytes(one_node("Add", {"x": x}, {"y": "float32"}, {"c": external("c", weights, beside.name)}))
+    beside.write_bytes(weights.tobytes())
+    bench.open(path)
+    assert "a.data" in bench.trouble()
+    bench.open(beside, path)
+    bench.give("File (.npy, .npz)", npy(x))
+    bench.run()
+    np.testing.assert_array_equal(bench.outputs()["y"], weights + x)
 
 
 def test_address(bench: Bench, site: Site) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import webq8
-from onnx_writer import KINDS, Sizes, attribute, field, graph, model, node, one_node, varint
-from webq8.errors import FormatError, InputError, Unsupported, Webq8Error
+from onnx_writer import KINDS, Sizes, attribute, external, field, graph, model, node, one_node, varint
+from webq8.errors import FormatError, InputError, OpenShapes, Unsupported, Webq8Error
 from webq8.formats import FORMATS, read_file
 from webq8.formats.onnx.read import read_model
 from webq8.stages import drive
@@ -122,11 +122,8 @@ def test_elements_that_do_not_fit(count: int) -> None:
 
 
 def with_external(folder: Path, location: str, offset: int = 0) -> Path:
-    pairs = {"location": location, "offset": str(offset), "length": "48"}
-    external = b"".join(field(13, field(1, k) + field(2, v)) for k, v in pairs.items())
-    data = field(1, 3) + field(1, 4) + field(2, 1) + field(8, "c") + external + field(14, 1)
     path = folder / "model.onnx"
-    path.write_bytes(one_node("Add", {"x": X}, {"y": "float32"}, {"c": data}))
+    path.write_bytes(one_node("Add", {"x": X}, {"y": "float32"}, {"c": external("c", X, location, offset)}))
     return path
 
 
@@ -162,8 +159,9 @@ SUM = model(graph([node("Add", ["x", "y"], ["z"])], OPEN, {"z": ("float32", ["ba
 
 
 def test_open_sizes_are_named() -> None:
-    with pytest.raises(InputError, match=r"the sizes batch, y are open \(x: \[batch, 4\]; y: \[batch, \?\]\)"):
+    with pytest.raises(OpenShapes, match=r"the sizes batch, y are open \(x: \[batch, 4\]; y: \[batch, \?\]\)") as e:
         run(SUM)
+    assert (e.value.symbols, e.value.inputs) == (["batch"], ["y"])
 
 
 def test_open_sizes_are_given() -> None:

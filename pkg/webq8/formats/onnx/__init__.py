@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from webq8.budget import Budget
-from webq8.errors import InputError, Problem, shown
+from webq8.errors import InputError, OpenShapes, Problem, shown
 from webq8.formats.base import Asked, File, FileOp, Names, Shapes
 from webq8.formats.onnx.recognize import is_onnx
 from webq8.ir.graph import Fixed, Graph
@@ -57,7 +57,7 @@ class Method:
 
 @Stage
 def read_onnx(data: bytes | bytearray | memoryview, name: str = "program", asked: Asked | None = None) -> Steps[File]:
-    """Reads an `.onnx` file; see `formats.read_file`. Raises InputError, which names them, where sizes of its inputs
+    """Reads an `.onnx` file; see `formats.read_file`. Raises OpenShapes, which names them, where sizes of its inputs
     are open and `asked.shapes` does not say them."""
     from webq8.formats.onnx.inline import inlined
     from webq8.formats.onnx.read import read_model
@@ -100,9 +100,11 @@ def _sizes(inputs: "Sequence[ValueInfo]", given: Shapes, name: str) -> tuple[lis
     if missing:
         open_inputs = "; ".join(f"{i.name}: {_text(i)}" for i in inputs)
         example = ", ".join(f'"{n}": {"[…]" if n not in _symbols(inputs) else "1"}' for n in missing)
-        raise InputError(
+        raise OpenShapes(
             f"{name}: the sizes {', '.join(missing)} are open ({open_inputs}): "
-            f"say them, load(…, shapes={{{example}}}); a size for each symbol, a whole shape for an input"
+            f"say them, load(…, shapes={{{example}}}); a size for each symbol, a whole shape for an input",
+            [n for n in missing if n in _symbols(inputs)],
+            [n for n in missing if n not in _symbols(inputs)],
         )
     return shapes, symbols
 

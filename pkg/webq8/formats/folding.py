@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from webq8 import numerics
-from webq8.dtypes import FORMAT, ITEMSIZE, cast, numel, row_major
+from webq8.dtypes import FORMAT, ITEMSIZE, cast, cdiv, numel, row_major
 from webq8.ir.builder import Builder
 from webq8.ir.ops.core import Op
 from webq8.ir.ops.create import Cast, Fill, element_bytes
@@ -22,7 +22,7 @@ from webq8.ir.ops.move import Bitcast, Concat, Expand, Permute, Repeat, Reshape,
 from webq8.ir.ops.reduce import Extremum, Mean, Product, Reduction, Sum
 from webq8.ir.types import PerChannel, PerTensor, Ref, Shape, Tensor, f32
 
-__all__ = ["FoldingBuilder", "elements", "packed", "quantized_constant", "reduced"]
+__all__ = ["FoldingBuilder", "dequantized_blocks", "elements", "packed", "quantized_constant", "reduced"]
 
 _MOST = 2**16  # elements that are computed here; more are left to the passes
 Values = Sequence[Any]
@@ -243,6 +243,19 @@ def quantized_constant(x: Tensor, by: PerTensor | PerChannel, dtype: str, low: i
         scale, zero = f32(scales[n % len(scales)]), zeros[n % len(scales)]
         quotients = array("f", [v / scale for v in view[start : start + inner]])
         out.extend([_within(round(q) + zero if math.isfinite(q) else q, zero, low, high) for q in quotients])
+    return out.tobytes()
+
+
+def dequantized_blocks(x: Tensor, scales: Sequence[float], zeros: Sequence[int] | None, axis: int, block: int) -> bytes:
+    """A constant of integers as the float32 numbers that they stand for: (x − zero point) · scale, with one of each for
+    `block` of them along an axis."""
+    view, size, inner = _view(x), x.shape[axis], numel(x.shape[axis + 1 :])
+    blocks, out = cdiv(size, block), array("f")
+    for row in range(len(view) // max(inner, 1)):
+        first = (row // size * blocks + row % size // block) * inner
+        by = scales[first : first + inner]
+        less = [0] * inner if zeros is None else zeros[first : first + inner]
+        out.extend([(v - z) * s for v, z, s in zip(view[row * inner : (row + 1) * inner], less, by, strict=True)])
     return out.tobytes()
 
 

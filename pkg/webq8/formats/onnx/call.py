@@ -7,10 +7,17 @@ from webq8.dtypes import ITEMSIZE
 from webq8.errors import Unsupported, shown
 from webq8.formats.folding import FoldingBuilder, packed
 from webq8.formats.onnx.model import Attribute, OnnxGraph, OnnxNode, Unreadable
+from webq8.ir.ops.conv import Convolution
 from webq8.ir.ops.core import Op
 from webq8.ir.ops.create import Cast
 from webq8.ir.ops.elementwise import Binary
+from webq8.ir.ops.matmul import MatMul
 from webq8.ir.ops.move import Expand, Permute, Reshape, Slice
+from webq8.ir.ops.norm import BatchNorm, GroupNorm, LayerNorm, RMSNorm
+from webq8.ir.ops.pool import AvgPool2d
+from webq8.ir.ops.quantize import ChooseQparams, Quantize
+from webq8.ir.ops.reduce import Mean, Product, Softmax, Sum
+from webq8.ir.ops.resize import ResizeBilinear, ResizeNearest
 from webq8.ir.types import BadArg, Ref, Shape, Tensor
 
 __all__ = ["OPERATORS", "Call", "Result", "Value", "absent", "operator", "shift_of"]
@@ -18,15 +25,34 @@ __all__ = ["OPERATORS", "Call", "Result", "Value", "absent", "operator", "shift_
 
 class Value(NamedTuple):
     """A value of the file. Unsigned integers of a quantized tensor are held as signed ones, `shifted` by half of their
-    range, as int8 kernels take them. `kind` is ONNX's dtype where the package has none such."""
+    range, as int8 kernels take them; sums of int32 are `whole` numbers of float32, as which they are used. `kind` is
+    ONNX's dtype where the package has none such."""
 
     ref: Ref
     shifted: bool = False
     kind: str = ""
+    whole: bool = False
 
 
 Result = Ref | Value | tuple[Ref | Value, ...]
 Handler = Callable[["Call"], Result]
+_OF_FLOATS = (
+    AvgPool2d,
+    BatchNorm,
+    ChooseQparams,
+    Convolution,
+    GroupNorm,
+    LayerNorm,
+    MatMul,
+    Mean,
+    Product,
+    Quantize,
+    ResizeBilinear,
+    ResizeNearest,
+    RMSNorm,
+    Softmax,
+    Sum,
+)
 Kind = type[int | float | str | tuple[Any, ...] | OnnxGraph]
 OPERATORS: dict[tuple[str, str], Handler] = {}  # by domain and name
 _UNSIGNED = {"int8": "uint8", "int16": "uint16"}
@@ -91,10 +117,12 @@ class Call:
     def plain(self, value: Value) -> Ref:
         """A value as plain numbers: unsigned ones are shifted back."""
         g, ref = self.g, self.g.quantized(value.ref, None)
+        if value.whole:
+            return self.cast(ref, "int32")
         if not value.shifted:
             return ref
         dtype = _UNSIGNED[g.type(ref).dtype]
-        wide = g.emit(Binary(self.cast(ref, "int32"), self.number(shift_of(dtype), "int32"), "add"))
+        wide = self.emit(Binary(self.cast(ref, "int32"), self.number(shift_of(dtype), "int32"), "add"))
         return self.cast(wide, dtype)
 
     def shifted(self, value: Value) -> Value:
@@ -103,7 +131,7 @@ class Call:
         shift = shift_of(dtype)
         if value.shifted or not shift:
             return value
-        wide = self.g.emit(Binary(self.cast(value.ref, "int32"), self.number(-shift, "int32"), "add"))
+        wide = self.emit(Binary(self.cast(value.ref, "int32"), self.number(-shift, "int32"), "add"))
         return Value(self.cast(wide, dtype[1:]), True, value.kind)
 
     def constant(self, n: int, what: str) -> list[Any]:
@@ -180,20 +208,34 @@ class Call:
 
     # --- what is often added
 
+    def emit(self, op: Op) -> Ref:
+        self._check(op)
+        return self.g.emit(op)
+
+    def emit_all(self, op: Op) -> tuple[Ref, ...]:
+        self._check(op)
+        return self.g.emit_all(op)
+
+    def _check(self, op: Op) -> None:
+        """Refuses integers where the op is of floats."""
+        for tensor in (self.g.type(ref) for ref in op.reads() if isinstance(op, _OF_FLOATS)):
+            if tensor.dtype != "float32":
+                raise BadArg(f"of {tensor.dtype} {list(tensor.shape)} is not supported; of float32 it is", Unsupported)
+
     def moved(self, op: Callable[[Ref], Op | Ref], n: int = 0) -> Value:
         """An op that only moves elements of an input: the result is held as the input is."""
         value = self.value(n)
         made = op(value.ref)
-        return value._replace(ref=self.g.emit(made) if isinstance(made, Op) else made)
+        return value._replace(ref=self.emit(made) if isinstance(made, Op) else made)
 
     def reshaped(self, x: Ref, shape: Shape) -> Ref:
-        return x if self.g.type(x).shape == shape else self.g.emit(Reshape(x, shape))
+        return x if self.g.type(x).shape == shape else self.emit(Reshape(x, shape))
 
     def permuted(self, x: Ref, order: Sequence[int]) -> Ref:
-        return x if [*order] == [*range(len(order))] else self.g.emit(Permute(x, tuple(order)))
+        return x if [*order] == [*range(len(order))] else self.emit(Permute(x, tuple(order)))
 
     def expanded(self, x: Ref, shape: Shape) -> Ref:
-        return x if self.g.type(x).shape == shape else self.g.emit(Expand(x, shape))
+        return x if self.g.type(x).shape == shape else self.emit(Expand(x, shape))
 
     def sliced(self, x: Ref, axis: int, start: int, stop: int, step: int = 1) -> Ref:
         """The elements of one range along an axis."""
@@ -202,8 +244,8 @@ class Call:
         starts, steps = [0] * len(shape), [1] * len(shape)
         starts[axis], steps[axis] = start, step
         size = (*shape[:axis], count, *shape[axis + 1 :])
-        return x if size == shape and step == 1 else self.g.emit(Slice(x, tuple(starts), tuple(steps), size))
+        return x if size == shape and step == 1 else self.emit(Slice(x, tuple(starts), tuple(steps), size))
 
     def cast(self, x: Ref, dtype: str) -> Ref:
         tensor = self.g.type(x)
-        return x if tensor.dtype == dtype else self.g.emit(Cast(self.g.quantized(x, None), dtype, tensor.shape))
+        return x if tensor.dtype == dtype else self.emit(Cast(self.g.quantized(x, None), dtype, tensor.shape))

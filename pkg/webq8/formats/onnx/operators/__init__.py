@@ -13,6 +13,7 @@ _FAMILIES = (
     "elementwise",
     "flow",
     "indexing",
+    "integer",
     "matmul",
     "move",
     "norm",

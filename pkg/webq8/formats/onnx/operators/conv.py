@@ -16,7 +16,7 @@ def conv(c: Call) -> Result:
         raise BadArg(f"kernel_shape {list(c.integers('kernel_shape'))} of a weight {list(c.shape(1))}")
     w = windows(c, c.shape()[2:], kernel)
     bias = c.maybe(2)
-    return c.g.emit(Convolution(c.x(), c.x(1), bias, w.stride, (*w.padding,), w.dilation, c.integer("group", 1)))
+    return c.emit(Convolution(c.x(), c.x(1), bias, w.stride, (*w.padding,), w.dilation, c.integer("group", 1)))
 
 
 @operator("ConvTranspose")
@@ -54,7 +54,7 @@ def conv_transpose(c: Call) -> Result:
         transposed=True,
         output_padding=(*none, *extra),  # type: ignore[arg-type]
     )
-    return c.g.emit(op)
+    return c.emit(op)
 
 
 def _shared(total: Sequence[int], *, upper: bool) -> list[int]:

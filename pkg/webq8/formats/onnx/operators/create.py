@@ -32,10 +32,10 @@ def constant_of_shape(c: Call) -> Result:
     shape = tuple(c.constant(0, "the shape"))
     held = c.attribute("value")
     if not isinstance(held, Constant):
-        return c.g.emit(Fill(shape, "float32", 0.0))
+        return c.emit(Fill(shape, "float32", 0.0))
     from webq8.formats.folding import elements
 
-    return Value(c.g.emit(Fill(shape, held.tensor.dtype, elements(held.tensor)[0])), False, held.kind)
+    return Value(c.emit(Fill(shape, held.tensor.dtype, elements(held.tensor)[0])), False, held.kind)
 
 
 @operator("Identity")
@@ -50,7 +50,7 @@ def dropout(c: Call) -> Result:
         raise BadArg("training is not supported", Unsupported)
     if len(c.node.outputs) < 2:
         return c.value(0)
-    return c.value(0), Value(c.g.emit(Fill(c.shape(), "bool", 1)))
+    return c.value(0), Value(c.emit(Fill(c.shape(), "bool", 1)))
 
 
 @operator("Shape")
@@ -76,7 +76,7 @@ def numbers_of_range(c: Call) -> Result:
         raise BadArg(f"a range of {count:,} numbers; at most {_MOST:,} are supported", LimitError)
     if dtype == "float32":
         return c.numbers([start + n * step for n in range(count)])
-    return c.g.emit(Sequence(start, step, count, dtype))
+    return c.emit(Sequence(start, step, count, dtype))
 
 
 @operator("Cast", "CastLike")
@@ -89,12 +89,14 @@ def cast(c: Call) -> Result:
         kind = KINDS.get(c.integer("to"), "unknown")
     if kind not in HELD or (HELD[kind] != kind and kind.strip("u").startswith("int")):
         raise BadArg(f"conversion to {kind} is not supported", Unsupported)
+    if c.value(0).whole and HELD[kind] == "float32":
+        return c.value(0)._replace(kind=kind, whole=False)
     return Value(converted(c, c.x(), HELD[kind]), False, kind)
 
 
 def converted(c: Call, x: Ref, dtype: str) -> Ref:
     if dtype == "bool" and c.g.type(x).dtype != "bool":
-        return c.g.emit(Compare(x, c.number(0, c.g.type(x).dtype), "ne"))
+        return c.emit(Compare(x, c.number(0, c.g.type(x).dtype), "ne"))
     return c.cast(x, dtype)
 
 

@@ -62,11 +62,11 @@ _NARROW = ("int16", "uint16", "uint32", "uint64")
 
 
 def unary(c: Call, x: Ref, function: UnaryFunction) -> Ref:
-    return c.g.emit(Unary(x, function))
+    return c.emit(Unary(x, function))
 
 
 def binary(c: Call, a: Ref, b: Ref, function: BinaryFunction, alpha: float = 1.0) -> Ref:
-    return c.g.emit(Binary(a, b, function, alpha))
+    return c.emit(Binary(a, b, function, alpha))
 
 
 @operator(*_UNARY)
@@ -136,37 +136,37 @@ def comparison(c: Call) -> Result:
     a, b = c.x(), c.x(1)
     if c.g.type(a).dtype in _NARROW:
         a, b = c.cast(a, "int64"), c.cast(b, "int64")
-    return c.g.emit(Compare(a, b, _COMPARES[c.node.operator]))
+    return c.emit(Compare(a, b, _COMPARES[c.node.operator]))
 
 
 @operator(*_LOGICAL)
 def logical(c: Call) -> Result:
-    return c.g.emit(Logical(c.x(), c.x(1), _LOGICAL[c.node.operator]))
+    return c.emit(Logical(c.x(), c.x(1), _LOGICAL[c.node.operator]))
 
 
 @operator("Xor")
 def exclusive_or(c: Call) -> Result:
-    return c.g.emit(Compare(c.x(), c.x(1), "ne"))
+    return c.emit(Compare(c.x(), c.x(1), "ne"))
 
 
 @operator("Not")
 def negation(c: Call) -> Result:
-    return c.g.emit(Compare(c.x(), c.number(0, "bool"), "eq"))
+    return c.emit(Compare(c.x(), c.number(0, "bool"), "eq"))
 
 
 @operator("IsNaN")
 def is_nan(c: Call) -> Result:
-    return c.g.emit(Compare(c.x(), c.x(), "ne"))
+    return c.emit(Compare(c.x(), c.x(), "ne"))
 
 
 @operator("IsInf")
 def is_inf(c: Call) -> Result:
     positive, negative = c.integer("detect_positive", 1), c.integer("detect_negative", 1)
-    found = [c.g.emit(Compare(c.x(), c.number(math.inf), "eq"))] * bool(positive)
-    found += [c.g.emit(Compare(c.x(), c.number(-math.inf), "eq"))] * bool(negative)
+    found = [c.emit(Compare(c.x(), c.number(math.inf), "eq"))] * bool(positive)
+    found += [c.emit(Compare(c.x(), c.number(-math.inf), "eq"))] * bool(negative)
     if not found:
-        return c.g.emit(Compare(c.x(), c.number(math.inf), "gt"))
-    return reduce(lambda a, b: c.g.emit(Logical(a, b, "or")), found)
+        return c.emit(Compare(c.x(), c.number(math.inf), "gt"))
+    return reduce(lambda a, b: c.emit(Logical(a, b, "or")), found)
 
 
 @operator("Where")
@@ -174,7 +174,7 @@ def where(c: Call) -> Result:
     a, b, dtype = c.x(1), c.x(2), c.type(1).dtype
     if dtype in _NARROW:
         a, b = c.cast(a, "int64"), c.cast(b, "int64")
-    return c.cast(c.g.emit(Where(c.x(), a, b)), dtype)
+    return c.cast(c.emit(Where(c.x(), a, b)), dtype)
 
 
 # --- activations
@@ -182,7 +182,7 @@ def where(c: Call) -> Result:
 
 @operator("Relu")
 def relu(c: Call) -> Result:
-    return c.g.emit(Clamp(c.x(), low=0.0))
+    return c.emit(Clamp(c.x(), low=0.0))
 
 
 @operator("Clip")
@@ -195,55 +195,55 @@ def clip(c: Call) -> Result:
         high = known[1][0] if known[1] else high
         if low > high:  # max is applied last
             low = high
-        return c.g.emit(Clamp(c.x(), low, high))
+        return c.emit(Clamp(c.x(), low, high))
     x = c.x() if bounds[0] is None else binary(c, c.x(), bounds[0], "maximum")
     return x if bounds[1] is None else binary(c, x, bounds[1], "minimum")
 
 
 @operator("LeakyRelu")
 def leaky_relu(c: Call) -> Result:
-    return c.g.emit(LeakyRelu(c.x(), c.fraction("alpha", 0.01)))
+    return c.emit(LeakyRelu(c.x(), c.fraction("alpha", 0.01)))
 
 
 @operator("PRelu")
 def prelu(c: Call) -> Result:
-    below = binary(c, c.g.emit(Clamp(c.x(), high=0.0)), c.x(1), "mul")
-    return binary(c, c.g.emit(Clamp(c.x(), low=0.0)), below, "add")
+    below = binary(c, c.emit(Clamp(c.x(), high=0.0)), c.x(1), "mul")
+    return binary(c, c.emit(Clamp(c.x(), low=0.0)), below, "add")
 
 
 @operator("Elu")
 def elu(c: Call) -> Result:
-    return c.g.emit(Elu(c.x(), c.fraction("alpha", 1.0), 1.0, 1.0))
+    return c.emit(Elu(c.x(), c.fraction("alpha", 1.0), 1.0, 1.0))
 
 
 @operator("Selu")
 def selu(c: Call) -> Result:
     alpha, gamma = c.fraction("alpha", 1.67326319217681884765625), c.fraction("gamma", 1.05070102214813232421875)
-    return c.g.emit(Elu(c.x(), alpha, gamma, 1.0))
+    return c.emit(Elu(c.x(), alpha, gamma, 1.0))
 
 
 @operator("Celu")
 def celu(c: Call) -> Result:
     alpha = c.fraction("alpha", 1.0)
-    return c.g.emit(Elu(c.x(), alpha, 1.0, 1.0 / alpha))
+    return c.emit(Elu(c.x(), alpha, 1.0, 1.0 / alpha))
 
 
 @operator("HardSigmoid")
 def hard_sigmoid(c: Call) -> Result:
     scaled = binary(c, c.x(), c.number(c.fraction("alpha", 0.2)), "mul")
-    return c.g.emit(Clamp(binary(c, scaled, c.number(c.fraction("beta", 0.5)), "add"), 0.0, 1.0))
+    return c.emit(Clamp(binary(c, scaled, c.number(c.fraction("beta", 0.5)), "add"), 0.0, 1.0))
 
 
 @operator("ThresholdedRelu")
 def thresholded_relu(c: Call) -> Result:
-    above = c.g.emit(Compare(c.x(), c.number(c.fraction("alpha", 1.0)), "gt"))
-    return c.g.emit(Where(above, c.x(), c.number(0.0)))
+    above = c.emit(Compare(c.x(), c.number(c.fraction("alpha", 1.0)), "gt"))
+    return c.emit(Where(above, c.x(), c.number(0.0)))
 
 
 @operator("Shrink")
 def shrink(c: Call) -> Result:
     bias, threshold = c.fraction("bias", 0.0), c.fraction("lambd", 0.5)
-    kept = c.g.emit(Hardshrink(c.x(), threshold))
+    kept = c.emit(Hardshrink(c.x(), threshold))
     return binary(c, kept, unary(c, kept, "sign"), "add", -bias) if bias else kept
 
 
@@ -251,7 +251,7 @@ def shrink(c: Call) -> Result:
 def softplus(c: Call) -> Result:
     """log(1 + exp(x)), which does not overflow."""
     rest = unary(c, unary(c, unary(c, unary(c, c.x(), "abs"), "neg"), "exp"), "log1p")
-    return binary(c, c.g.emit(Clamp(c.x(), low=0.0)), rest, "add")
+    return binary(c, c.emit(Clamp(c.x(), low=0.0)), rest, "add")
 
 
 @operator("Softsign")

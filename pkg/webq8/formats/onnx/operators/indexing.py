@@ -18,8 +18,8 @@ def _indices(c: Call, n: int = 1) -> Ref:
 def _from_start(c: Call, index: Ref, size: int) -> Ref:
     """Indices of which negative ones count from the end."""
     dtype = c.g.type(index).dtype
-    below = c.g.emit(Compare(index, c.number(0, dtype), "lt"))
-    return c.g.emit(Where(below, c.g.emit(Binary(index, c.number(size, dtype), "add")), index))
+    below = c.emit(Compare(index, c.number(0, dtype), "lt"))
+    return c.emit(Where(below, c.emit(Binary(index, c.number(size, dtype), "add")), index))
 
 
 @operator("Gather")
@@ -63,14 +63,14 @@ def _adds(c: Call) -> bool:
 @operator("ScatterND")
 def scatter_nd(c: Call) -> Result:
     parts = _parts(c, _indices(c))
-    return c.g.emit(IndexPut(c.x(), tuple(parts), tuple(range(len(parts))), c.x(2), _adds(c)))
+    return c.emit(IndexPut(c.x(), tuple(parts), tuple(range(len(parts))), c.x(2), _adds(c)))
 
 
 @operator("ScatterElements", "Scatter")
 def scatter_elements(c: Call) -> Result:
     at = axis_of(c.integer("axis", 0), len(c.shape()))
     index = _from_start(c, _indices(c), c.shape()[at])
-    return c.g.emit(Scatter(c.x(), index, c.x(2), at, _adds(c)))
+    return c.emit(Scatter(c.x(), index, c.x(2), at, _adds(c)))
 
 
 @operator("OneHot")
@@ -82,7 +82,7 @@ def one_hot(c: Call) -> Result:
     chosen = c.reshaped(index, (*shape[:at], 1, *shape[at:]))
     places = c.numbers([*range(depth)], (depth,) + (1,) * (len(shape) - at), "int64")
     off, on = (c.reshaped(c.sliced(c.x(2), 0, n, n + 1), ()) for n in (0, 1))
-    return c.g.emit(Where(c.g.emit(Compare(chosen, places, "eq")), on, off))
+    return c.emit(Where(c.emit(Compare(chosen, places, "eq")), on, off))
 
 
 @operator("TopK")
@@ -92,7 +92,7 @@ def largest_elements(c: Call) -> Result:
     if c.type().dtype not in ("float32", "int32"):
         raise BadArg(f"of {c.type().dtype} is not supported; of float32 and int32 it is", Unsupported)
     at = axis_of(c.integer("axis", -1), len(c.shape()))
-    return c.g.emit_all(TopK(c.x(), at, k, bool(c.integer("largest", 1)), "int64"))
+    return c.emit_all(TopK(c.x(), at, k, bool(c.integer("largest", 1)), "int64"))
 
 
 @operator("NonZero")

@@ -38,7 +38,7 @@ def product(c: Call, a: Ref, b: Ref, transposed: bool = False, alpha: float = 1.
     elif len(y) > 2:
         lead = broadcast(x[:-2], y[:-2])
         a, b = c.expanded(a, (*lead, *x[-2:])), c.expanded(b, (*lead, *y[-2:]))
-    return c.g.emit(MatMul(a, b, transposed=transposed, alpha=alpha))
+    return c.emit(MatMul(a, b, transposed=transposed, alpha=alpha))
 
 
 @operator("FusedMatMul", domain=MICROSOFT)
@@ -56,7 +56,7 @@ def fused_matmul(c: Call) -> Result:
 def gemm(c: Call) -> Result:
     a = c.permuted(c.x(), (1, 0)) if c.integer("transA", 0) else c.x()
     alpha, beta = c.fraction("alpha", 1.0), c.fraction("beta", 1.0)
-    return c.g.emit(MatMul(a, c.x(1), c.maybe(2), bool(c.integer("transB", 0)), alpha, beta))
+    return c.emit(MatMul(a, c.x(1), c.maybe(2), bool(c.integer("transB", 0)), alpha, beta))
 
 
 # --- sums over named axes
@@ -103,13 +103,13 @@ def _diagonal(c: Call, x: Ref, names: str) -> tuple[Ref, str]:
     steps = [numel(shape[n + 1 :]) for n in range(len(shape))]
     sizes = tuple(shape[names.index(n)] for n in once)
     strides = tuple(sum(s for s, own in zip(steps, names, strict=True) if own == n) for n in once)
-    return c.g.emit(Strided(x, sizes, strides)), once
+    return c.emit(Strided(x, sizes, strides)), once
 
 
 def _summed(c: Call, x: Ref, names: str, kept: str) -> tuple[Ref, str]:
     """x summed over the axes that nothing needs any more."""
     axes = tuple(n for n, name in enumerate(names) if name not in kept)
-    return (c.g.emit(Sum(x, axes, False)) if axes else x), "".join(n for n in names if n in kept)
+    return (c.emit(Sum(x, axes, False)) if axes else x), "".join(n for n in names if n in kept)
 
 
 def _contracted(c: Call, a: Ref, of_a: str, b: Ref, of_b: str, later: str) -> tuple[Ref, str]:
@@ -136,4 +136,4 @@ def _contracted(c: Call, a: Ref, of_a: str, b: Ref, of_b: str, later: str) -> tu
     lead = (count(batch),) if batch else ()
     a, b = c.reshaped(a, (*lead, count(rows), count(inner))), c.reshaped(b, (*lead, count(inner), count(columns)))
     names = batch + rows + columns
-    return c.reshaped(c.g.emit(MatMul(a, b)), tuple(sizes[n] for n in names)), names
+    return c.reshaped(c.emit(MatMul(a, b)), tuple(sizes[n] for n in names)), names

@@ -85,7 +85,7 @@ def concat(c: Call) -> Result:
         return values[0]
     shifted = any(v.shifted for v in values)
     refs = [c.shifted(v).ref if shifted else v.ref for v in values]
-    return Value(c.g.emit(Concat(tuple(refs), at)), shifted, values[0].kind)
+    return Value(c.emit(Concat(tuple(refs), at)), shifted, values[0].kind)
 
 
 @operator("Split")
@@ -97,7 +97,7 @@ def split(c: Call) -> Result:
         each = -(-x[at] // count)
         given = [each] * (count - 1) + [x[at] - each * (count - 1)]
     value = c.value(0)
-    parts = c.g.emit_all(Split(value.ref, tuple(given), at)) if len(given) > 1 else (value.ref,)
+    parts = c.emit_all(Split(value.ref, tuple(given), at)) if len(given) > 1 else (value.ref,)
     return tuple(value._replace(ref=ref) for ref in parts)
 
 
@@ -149,7 +149,7 @@ def triangle(c: Call) -> Result:
     rows, columns = x[-2:]
     kept = [(j - i >= k if upper else j - i <= k) for i in range(rows) for j in range(columns)]
     dtype = c.type().dtype
-    return c.g.emit(Where(c.numbers(kept, (rows, columns), "bool"), c.x(), c.number(0, dtype)))
+    return c.emit(Where(c.numbers(kept, (rows, columns), "bool"), c.x(), c.number(0, dtype)))
 
 
 @operator("Pad")
@@ -175,7 +175,7 @@ def pad(c: Call) -> Result:
         if min(places) < 0 or max(places) >= size:
             raise BadArg(f"pads: {before[at]} and {after[at]} reach beyond what {mode} has of {size} elements")
         index = c.numbers(places, None, "int64")
-        found = found._replace(ref=c.g.emit(Index(found.ref, (index,), (at,))))
+        found = found._replace(ref=c.emit(Index(found.ref, (index,), (at,))))
     return found
 
 
@@ -194,5 +194,5 @@ def padded(c: Call, x: Value, before: list[int], after: list[int], value: float)
     tensor = c.g.type(x.ref)
     if x.shifted:
         value -= shift_of("u" + tensor.dtype)
-    made = c.g.emit(Pad(c.g.quantized(x.ref, None), tuple(before), tuple(after), value))
+    made = c.emit(Pad(c.g.quantized(x.ref, None), tuple(before), tuple(after), value))
     return x._replace(ref=c.g.quantized(made, tensor.quantization))

@@ -9,19 +9,21 @@ from webq8.ir.ops.reduce import Mean, Sum
 from webq8.ir.ops.rules import axis as axis_of
 from webq8.ir.types import BadArg, Ref, Shape
 
+_LEAST = 2.0**-126  # what zeros are divided by
+
 
 @operator("BatchNormalization")
 def batch_norm(c: Call) -> Result:
     c.ignore("momentum", "spatial")
     if c.integer("training_mode", 0) or len([o for o in c.node.outputs if o]) > 1:
         raise BadArg("training is not supported", Unsupported)
-    return c.g.emit(BatchNorm(c.x(), c.x(1), c.x(2), c.x(3), c.x(4), c.fraction("epsilon", 1e-5)))
+    return c.emit(BatchNorm(c.x(), c.x(1), c.x(2), c.x(3), c.x(4), c.fraction("epsilon", 1e-5)))
 
 
 @operator("InstanceNormalization")
 def instance_norm(c: Call) -> Result:
     op = GroupNorm(c.x(), c.x(1), c.x(2), c.shape()[1], c.fraction("epsilon", 1e-5))
-    return c.g.emit_all(op)[0]
+    return c.emit_all(op)[0]
 
 
 @operator("GroupNormalization")
@@ -34,7 +36,7 @@ def group_norm(c: Call) -> Result:
         weight, bias = (
             c.reshaped(c.expanded(c.reshaped(w, (groups, 1)), (groups, each)), (groups * each,)) for w in (weight, bias)
         )
-    return c.g.emit_all(GroupNorm(c.x(), weight, bias, groups, c.fraction("epsilon", 1e-5)))[0]
+    return c.emit_all(GroupNorm(c.x(), weight, bias, groups, c.fraction("epsilon", 1e-5)))[0]
 
 
 def _weight(c: Call, n: int, shape: Shape) -> Ref | None:
@@ -48,7 +50,7 @@ def layer_norm(c: Call) -> Result:
     x = c.shape()
     rank = len(x) - axis_of(c.integer("axis", -1), len(x))
     weight, bias = _weight(c, 1, x[len(x) - rank :]), _weight(c, 2, x[len(x) - rank :])
-    return c.g.emit_all(LayerNorm(c.x(), weight, bias, rank, c.fraction("epsilon", 1e-5)))
+    return c.emit_all(LayerNorm(c.x(), weight, bias, rank, c.fraction("epsilon", 1e-5)))
 
 
 @operator("RMSNormalization", "SimplifiedLayerNormalization")
@@ -57,7 +59,7 @@ def rms_norm(c: Call) -> Result:
     c.ignore("stash_type")
     x = c.shape()
     rank = len(x) - axis_of(c.integer("axis", -1), len(x))
-    return c.g.emit_all(RMSNorm(c.x(), _weight(c, 1, x[len(x) - rank :]), rank, c.fraction("epsilon", 1e-5)))
+    return c.emit_all(RMSNorm(c.x(), _weight(c, 1, x[len(x) - rank :]), rank, c.fraction("epsilon", 1e-5)))
 
 
 @operator("SkipLayerNormalization", "SkipSimplifiedLayerNormalization", domain=MICROSOFT)
@@ -68,7 +70,7 @@ def skip_layer_norm(c: Call) -> Result:
         whole = binary(c, whole, c.x(3 if simplified else 4), "add")
     weight = c.x(2)
     op = RMSNorm(whole, weight, 1, eps) if simplified else LayerNorm(whole, weight, c.maybe(3), 1, eps)
-    y, *statistics = c.g.emit_all(op)
+    y, *statistics = c.emit_all(op)
     mean = statistics[0]
     return y, mean, statistics[-1], whole
 
@@ -79,15 +81,16 @@ def power_norm(c: Call) -> Result:
     if p not in (1, 2):
         raise BadArg(f"p = {p} is not supported; 1 and 2 are", Unsupported)
     powers = unary(c, c.x(), "abs") if p == 1 else binary(c, c.x(), c.x(), "mul")
-    total = c.g.emit(Sum(powers, (at,), True))
-    return binary(c, c.x(), total if p == 1 else unary(c, total, "sqrt"), "div")
+    total = c.emit(Sum(powers, (at,), True))
+    length = total if p == 1 else unary(c, total, "sqrt")
+    return binary(c, c.x(), binary(c, length, c.number(_LEAST), "maximum"), "div")
 
 
 @operator("MeanVarianceNormalization")
 def mean_variance_norm(c: Call) -> Result:
     axes = tuple(sorted(axis_of(a, len(c.shape())) for a in c.integers("axes", (0, 2, 3))))
-    around = binary(c, c.x(), c.g.emit(Mean(c.x(), axes, True)), "add", -1.0)
-    variance = c.g.emit(Mean(binary(c, around, around, "mul"), axes, True))
+    around = binary(c, c.x(), c.emit(Mean(c.x(), axes, True)), "add", -1.0)
+    variance = c.emit(Mean(binary(c, around, around, "mul"), axes, True))
     return binary(c, around, binary(c, unary(c, variance, "sqrt"), c.number(1e-9), "add"), "div")
 
 
@@ -98,7 +101,7 @@ def local_response_norm(c: Call) -> Result:
     square = binary(c, c.x(), c.x(), "mul")
     before, after = [0] * len(x), [0] * len(x)
     before[1], after[1] = (size - 1) // 2, size - 1 - (size - 1) // 2
-    around = c.g.emit(Pad(square, tuple(before), tuple(after), 0.0))
+    around = c.emit(Pad(square, tuple(before), tuple(after), 0.0))
     total = c.sliced(around, 1, 0, x[1])
     for n in range(1, size):
         total = binary(c, total, c.sliced(around, 1, n, n + x[1]), "add")

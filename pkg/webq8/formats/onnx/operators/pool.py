@@ -50,14 +50,14 @@ def max_pool(c: Call) -> Result:
         around = w.padding
         x = padded(c, x, [0, 0, *around[:2]], [0, 0, *around[2:]], least[c.g.type(x.ref).dtype])
         w = w._replace(padding=Padding())
-    y = x._replace(ref=_unmapped(c, c.g.emit(MaxPool2d(x.ref, _window(w), ceil))))
+    y = x._replace(ref=_unmapped(c, c.emit(MaxPool2d(x.ref, _window(w), ceil))))
     if len(c.node.outputs) < 2:
         return y
     if w.padding == Padding() and any(windows(c, c.shape()[2:], c.integers("kernel_shape")).padding):
         raise BadArg("indices of windows padded by more than half of the kernel are not supported", Unsupported)
     if tensor.dtype != "float32":
         raise BadArg(f"indices of maxima of {tensor.dtype} are not supported", Unsupported)
-    places = c.g.emit(MaxPool2dIndices(x.ref, _window(w), ceil, "int64"))
+    places = c.emit(MaxPool2dIndices(x.ref, _window(w), ceil, "int64"))
     shape, size = c.g.type(places).shape, numel(c.shape()[2:])
     first = c.numbers([n * size for n in range(numel(shape[:2]))], (*shape[:2], 1, 1), "int64")
     return y, Value(_unmapped(c, binary(c, places, first, "add")))
@@ -74,9 +74,9 @@ def average_pool(c: Call) -> Result:
         if not counted or ceil:
             raise BadArg(f"pads {list(w.padding)} of an average are not supported", Unsupported)
         top, left, bottom, right = w.padding
-        x = c.g.emit(Pad(x, (0, 0, top, left), (0, 0, bottom, right), 0.0))
+        x = c.emit(Pad(x, (0, 0, top, left), (0, 0, bottom, right), 0.0))
         w = w._replace(padding=Padding())
-    return _unmapped(c, c.g.emit(AvgPool2d(x, _window(w), ceil, counted, None)))
+    return _unmapped(c, c.emit(AvgPool2d(x, _window(w), ceil, counted, None)))
 
 
 @operator("LpPool")
@@ -89,16 +89,16 @@ def power_pool(c: Call) -> Result:
         raise BadArg("dilations and ceil_mode are not supported", Unsupported)
     powers = unary(c, x, "abs") if p == 1 else binary(c, x, x, "mul")
     top, left, bottom, right = w.padding
-    powers = c.g.emit(Pad(powers, (0, 0, top, left), (0, 0, bottom, right), 0.0)) if any(w.padding) else powers
-    total = c.g.emit(AvgPool2d(powers, _window(w._replace(padding=Padding())), False, True, 1))
+    powers = c.emit(Pad(powers, (0, 0, top, left), (0, 0, bottom, right), 0.0)) if any(w.padding) else powers
+    total = c.emit(AvgPool2d(powers, _window(w._replace(padding=Padding())), False, True, 1))
     return _unmapped(c, total if p == 1 else unary(c, total, "sqrt"))
 
 
 @operator("GlobalAveragePool")
 def global_average_pool(c: Call) -> Result:
-    return c.g.emit(Mean(c.x(), tuple(range(2, len(c.shape()))), True))
+    return c.emit(Mean(c.x(), tuple(range(2, len(c.shape()))), True))
 
 
 @operator("GlobalMaxPool")
 def global_max_pool(c: Call) -> Result:
-    return c.g.emit(Extremum(c.x(), tuple(range(2, len(c.shape()))), True, True))
+    return c.emit(Extremum(c.x(), tuple(range(2, len(c.shape()))), True, True))

@@ -19,8 +19,10 @@ def _applied(c: Call, name: str, *operands: Value | None) -> Ref:
     inner.unread &= c.unread
     made = OPERATORS["", name](inner)
     c.unread &= inner.unread
+    if isinstance(made, Value):
+        return c.plain(made)
     assert not isinstance(made, tuple), "these have one result"
-    return c.plain(made) if isinstance(made, Value) else made
+    return made
 
 
 _VERSION = 13  # of the float operators, whose axes are attributes then

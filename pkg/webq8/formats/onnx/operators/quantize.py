@@ -5,16 +5,15 @@ from typing import NamedTuple
 
 from webq8.dtypes import cdiv, numel
 from webq8.errors import Unsupported
-from webq8.formats.folding import packed, quantized_constant
+from webq8.formats.folding import dequantized_blocks, packed, quantized_constant
 from webq8.formats.onnx.call import Call, Result, Value, operator, shift_of
 from webq8.formats.onnx.operators.elementwise import binary, unary
 from webq8.formats.onnx.tensors import HELD, KINDS, RANGES
-from webq8.ir.ops.elementwise import Binary
 from webq8.ir.ops.quantize import ChooseQparams, Dequantize, Quantize
 from webq8.ir.ops.rules import axis as axis_of
 from webq8.ir.types import BadArg, Dynamic, PerChannel, PerTensor, Quantization, Ref, Shape, Tensor, check_scale
 
-__all__ = ["dequantized", "quantized"]
+__all__ = ["dequantized", "quantized", "quantized_by_itself"]
 
 
 class _Numbers(NamedTuple):
@@ -37,6 +36,8 @@ def _numbers(c: Call, x: Shape, scale: Ref, zero: Value | None, shift: int) -> _
         zeros = binary(c, zeros, c.number(-shift, "int32"), "add")
     elif shift:
         zeros = c.numbers([-shift] * numel(sizes), sizes, "int32")
+    if zeros is not None and numel(sizes) == 1:
+        zeros = c.reshaped(zeros, sizes)
     if zeros is not None and c.g.type(zeros).shape != sizes:
         raise BadArg(f"scales {list(sizes)} and zero points {list(c.g.type(zeros).shape)} are not of one shape")
     if not block and numel(sizes) == 1:
@@ -83,7 +84,11 @@ def dequantized(c: Call, value: Value, scale: Ref, zero: Value | None) -> Ref:
     n = _numbers(c, tensor.shape, scale, zero, shift)
     if not n.block:
         quantization = _typed(c, n)
-        return c.g.emit(Dequantize(c.g.quantized(held.ref, quantization), *_refs(quantization)))
+        return c.emit(Dequantize(c.g.quantized(held.ref, quantization), *_refs(quantization)))
+    scales, zeros = c.g.value(n.scale), None if n.zero is None else c.g.value(n.zero)
+    if tensor.data is not None and scales and (n.zero is None or zeros):
+        data = dequantized_blocks(tensor, scales, zeros, n.axis or 0, n.block)
+        return c.g.constant(data, tensor.shape, "float32")
     x = c.cast(c.g.quantized(held.ref, None), "float32")
     if n.zero is not None:
         x = binary(c, x, _by_block(c, tensor.shape, n, c.cast(n.zero, "float32")), "add", -1.0)
@@ -142,9 +147,14 @@ def dequantize_linear(c: Call) -> Result:
 @operator("DynamicQuantizeLinear")
 def dynamic_quantize_linear(c: Call) -> Result:
     """uint8 by a scale and a zero point that hold all of x, and 0."""
-    scale, zero = c.g.emit_all(ChooseQparams(c.x(), -128, 127, 0.0, "float32", "int32"))
-    y = c.g.node(
-        Quantize(c.x(), "int8", -128, 127, scale, zero, divides=True), (_int(c.shape(), "int8", Dynamic(scale, zero)),)
-    )[0]
-    unsigned = c.cast(c.g.emit(Binary(zero, c.number(128, "int32"), "add")), "uint8")
-    return Value(y, True), Value(c.reshaped(scale, ())), Value(c.reshaped(unsigned, ()))
+    held, scale, zero = quantized_by_itself(c, c.x())
+    return held, Value(c.reshaped(scale, ())), Value(c.reshaped(c.plain(zero), ()))
+
+
+def quantized_by_itself(c: Call, x: Ref) -> tuple[Value, Ref, Value]:
+    """x as uint8, and the scale and the zero point that hold all of x, and 0."""
+    scale, zero = c.emit_all(ChooseQparams(x, -128, 127, 0.0, "float32", "int32"))
+    made = _int(c.g.type(x).shape, "int8", Dynamic(scale, zero))
+    y = c.g.node(Quantize(x, "int8", -128, 127, scale, zero, divides=True), (made,))[0]
+    unsigned = c.cast(binary(c, zero, c.number(128, "int32"), "add"), "uint8")
+    return Value(y, shifted=True), scale, Value(unsigned)

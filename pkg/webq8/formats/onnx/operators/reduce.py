@@ -72,7 +72,7 @@ def _applied(c: Call, name: str, x: Ref) -> Ref:
 
 def _of_floats(c: Call, name: str, x: Ref, axes: tuple[int, ...], keepdims: bool) -> Ref:
     def emit(kind: type[Sum] | type[Mean] | type[Product], of: Ref) -> Ref:
-        return c.g.emit(kind(of, axes, keepdims))
+        return c.emit(kind(of, axes, keepdims))
 
     match name:
         case "ReduceSum":
@@ -90,11 +90,11 @@ def _of_floats(c: Call, name: str, x: Ref, axes: tuple[int, ...], keepdims: bool
         case "ReduceLogSum":
             return unary(c, emit(Sum, x), "log")
         case "ReduceLogSumExp":
-            most = c.g.emit(Extremum(x, axes, True, True))
+            most = c.emit(Extremum(x, axes, True, True))
             total = emit(Sum, unary(c, binary(c, x, most, "add", -1.0), "exp"))
             logarithm = unary(c, total, "log")
             return binary(c, logarithm, c.reshaped(most, c.g.type(total).shape), "add")
-    return c.g.emit(Extremum(x, axes, keepdims, name == "ReduceMax"))
+    return c.emit(Extremum(x, axes, keepdims, name == "ReduceMax"))
 
 
 def _of_integers(c: Call, name: str, x: Ref, axes: tuple[int, ...], keepdims: bool) -> Ref:
@@ -103,18 +103,18 @@ def _of_integers(c: Call, name: str, x: Ref, axes: tuple[int, ...], keepdims: bo
     if tensor.data is not None and name in _OF_INTEGERS:
         return c.numbers(reduced(_OF_INTEGERS[name], tensor, axes), shape, tensor.dtype)
     if name in ("ReduceMax", "ReduceMin") and tensor.dtype != "int64":
-        found = c.g.emit(Extremum(c.cast(x, "int32"), axes, keepdims, name == "ReduceMax"))
+        found = c.emit(Extremum(c.cast(x, "int32"), axes, keepdims, name == "ReduceMax"))
         return (
             c.cast(found, tensor.dtype)
             if tensor.dtype != "bool"
-            else c.g.emit(Compare(found, c.number(0, "int32"), "ne"))
+            else c.emit(Compare(found, c.number(0, "int32"), "ne"))
         )
     if name in ("ReduceSum", "ReduceL1", "ReduceSumSquare") and tensor.dtype in ("int32", "int64"):
         if name != "ReduceSum":
             x = unary(c, x, "abs") if name == "ReduceL1" else binary(c, x, x, "mul")
         for axis in axes:
             size = tensor.shape[axis]
-            x = c.sliced(c.g.emit(CumulativeSum(x, axis, tensor.dtype)), axis, size - 1, size)
+            x = c.sliced(c.emit(CumulativeSum(x, axis, tensor.dtype)), axis, size - 1, size)
         return c.reshaped(x, shape)
     raise BadArg(f"of {tensor.dtype} is not supported", Unsupported)
 
@@ -129,15 +129,15 @@ def place_of_extremum(c: Call) -> Result:
         raise BadArg(f"of {dtype} is not supported", Unsupported)
     largest = c.node.operator == "ArgMax"
     if not c.integer("select_last_index", 0):
-        return c.g.emit(ArgExtremum(x, (at,), keepdims, largest, "int64"))
-    found = c.g.emit(ArgExtremum(_backwards(c, x, at), (at,), keepdims, largest, "int64"))
+        return c.emit(ArgExtremum(x, (at,), keepdims, largest, "int64"))
+    found = c.emit(ArgExtremum(_backwards(c, x, at), (at,), keepdims, largest, "int64"))
     return binary(c, c.number(size - 1, "int64"), found, "add", -1.0)
 
 
 def _backwards(c: Call, x: Ref, at: int) -> Ref:
     shape = c.g.type(x).shape
     starts = tuple(shape[at] - 1 if n == at else 0 for n in range(len(shape)))
-    return c.g.emit(Slice(x, starts, tuple(-1 if n == at else 1 for n in range(len(shape))), shape))
+    return c.emit(Slice(x, starts, tuple(-1 if n == at else 1 for n in range(len(shape))), shape))
 
 
 @operator("CumSum")
@@ -150,8 +150,8 @@ def running_sum(c: Call) -> Result:
     if c.integer("exclusive", 0):  # of what stands before each
         rest = c.sliced(ordered, at, 0, c.shape()[at] - 1)
         before = tuple(int(n == at) for n in range(len(c.shape())))
-        ordered = c.g.emit(Pad(rest, before, (0,) * len(before), 0))
-    total = c.g.emit(CumulativeSum(ordered, at, dtype))
+        ordered = c.emit(Pad(rest, before, (0,) * len(before), 0))
+    total = c.emit(CumulativeSum(ordered, at, dtype))
     return _backwards(c, total, at) if reverse else total
 
 
@@ -160,9 +160,9 @@ def _normalized(c: Call, make: Callable[[Ref, int], Op]) -> Ref:
     shape, x = c.shape(), c.x()
     at = axis_of(c.integer("axis", -1 if c.version >= 13 else 1), len(shape))
     if c.version >= 13:
-        return c.g.emit(make(x, at))
+        return c.emit(make(x, at))
     flat = c.reshaped(x, (numel(shape[:at]), numel(shape[at:])))
-    return c.reshaped(c.g.emit(make(flat, 1)), shape)
+    return c.reshaped(c.emit(make(flat, 1)), shape)
 
 
 @operator("Softmax")
@@ -180,6 +180,6 @@ def hardmax(c: Call) -> Result:
     def make(x: Ref, axis: int) -> Op:
         shape = c.g.type(x).shape
         places = c.numbers([*range(shape[axis])], (shape[axis],) + (1,) * (len(shape) - axis - 1), "int64")
-        return Compare(c.g.emit(ArgExtremum(x, (axis,), True, True, "int64")), places, "eq")
+        return Compare(c.emit(ArgExtremum(x, (axis,), True, True, "int64")), places, "eq")
 
     return c.cast(_normalized(c, make), "float32")

@@ -67,17 +67,17 @@ def _resized(
     known = transform in ("half_pixel", "align_corners") or (
         transform == "pytorch_half_pixel" and min(pair or (0,)) > 1
     )
+    y, dtype = c.cast(c.x(), "float32"), c.g.type(c.x()).dtype
     if mode == "linear" and pair and known:
         exact = (f32(changed[0][2]), f32(changed[1][2]))
-        return c.g.emit(ResizeBilinear(c.x(), pair, exact, transform == "align_corners"))
-    if mode not in ("linear", "cubic"):
-        raise BadArg(f"mode: {mode!r} is not supported", Unsupported)
-    y = c.x()
+        return c.cast(c.emit(ResizeBilinear(y, pair, exact, transform == "align_corners")), dtype)
+    if mode not in ("linear", "cubic") or (mode == "cubic" and dtype != "float32"):
+        raise BadArg(f"mode: {mode!r} of {dtype} is not supported", Unsupported)
     for axis, size, scale in changed:
         positions = _positions(transform, x[axis], size, scale)
         rows = _linear(positions, x[axis]) if mode == "linear" else _cubic(c, positions, x[axis])
         y = _weighted(c, y, axis, rows)
-    return y
+    return c.cast(y, dtype)
 
 
 def _positions(transform: str, size: int, to: int, scale: float) -> list[float]:
@@ -86,7 +86,7 @@ def _positions(transform: str, size: int, to: int, scale: float) -> list[float]:
         "half_pixel": lambda i: (i + 0.5) / scale - 0.5,
         "half_pixel_symmetric": lambda i: size / 2 * (1 - to / (scale * size)) + (i + 0.5) / scale - 0.5,
         "pytorch_half_pixel": lambda i: (i + 0.5) / scale - 0.5 if to > 1 else 0.0,
-        "align_corners": lambda i: i * (size - 1) / (to - 1) if to > 1 else 0.0,
+        "align_corners": lambda i: i * (size - 1) / (scale * size - 1) if scale * size != 1 else 0.0,
         "asymmetric": lambda i: i / scale,
         "tf_half_pixel_for_nn": lambda i: (i + 0.5) / scale,
     }
@@ -100,12 +100,12 @@ def _nearest(c: Call, changed: list[tuple[int, int, float]], transform: str, nea
     if transform == "asymmetric" and nearest == "floor" and [a for a, _, _ in changed] == [2, 3] and len(x) == 4:
         (_, height, first), (_, width, second) = changed
         if c.type().dtype == "float32" and all(s == int(s) for s in (first, second)):
-            return c.g.emit(ResizeNearest(c.x(), (height, width), (f32(first), f32(second))))
+            return c.emit(ResizeNearest(c.x(), (height, width), (f32(first), f32(second))))
     found = c.value(0)
     for axis, size, scale in changed:
         places = [_ROUND[nearest](p) for p in _positions(transform, x[axis], size, scale)]
         index = c.numbers([min(max(p, 0), x[axis] - 1) for p in places], None, "int64")
-        found = found._replace(ref=c.g.emit(Index(found.ref, (index,), (axis,))))
+        found = found._replace(ref=c.emit(Index(found.ref, (index,), (axis,))))
     return found
 
 

@@ -176,7 +176,10 @@ class _ToInt8:
         if a not in self.grids and op.alpha == 1.0:
             a, b = b, a
         constant = self._tensor(b).data is not None and self._tensor(b).dtype == "float32"
-        return (a, b) if a in self.grids and (b in self.grids or constant) else None
+        found = a in self.grids and (b in self.grids or constant)
+        # kernels take no infinities, which float32 makes NaN of, and that the zero point
+        finite = all(math.isfinite(f32(255 * self.grids[x].scale)) for x in (a, b) if x in self.grids)
+        return (a, b) if found and finite else None
 
     def averages(self, op: Op, y: PerTensor) -> "FixedPointTable | bool | None":
         """How a float32 average, quantized like y, runs on int8: by a lookup table, or True where it needs none; None

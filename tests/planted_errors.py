@@ -82,15 +82,15 @@ PLANTED = (
     Planted(
         "a fused clamp dropped",
         "pkg/webq8/passes/tables.py",
-        "editor.replace(node, before._replace(op=op, ",
-        "editor.replace(node, before._replace(",
+        "op=found.before.op.bounded(low, high), also=also",
+        "also=also",
         ("tests/unit/test_passes.py",),
     ),
     Planted(
         "the places of what a kernel takes over forgotten",
         "pkg/webq8/passes/tables.py",
-        "also=(*before.also, *node.places)",
-        "also=before.also",
+        ", tables=node.places)",
+        ")",
         ("tests/unit/test_inspect.py",),
     ),
     Planted(

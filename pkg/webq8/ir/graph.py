@@ -14,16 +14,17 @@ __all__ = ["Fixed", "Graph", "Node", "State"]
 
 class Node(NamedTuple):
     """An op at its place in a graph. `where`: its place in the file; `also`: the places of what passes had it compute
-    at once."""
+    at once, and `tables` those of what it computes by a table of its results."""
 
     op: Op
     outputs: tuple[Ref, ...]
     where: str
     also: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
     @property
     def places(self) -> tuple[str, ...]:
-        return (self.where, *self.also)
+        return (self.where, *self.also, *self.tables)
 
 
 class Fixed(NamedTuple):

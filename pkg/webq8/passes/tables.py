@@ -1,11 +1,10 @@
 """Fuses lookup tables of 256 entries: with each other, and into the op before them."""
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.conv import Conv2d
-from webq8.ir.ops.core import Op
 from webq8.ir.ops.elementwise import Lookup
 from webq8.ir.ops.linear import Linear, Through
 from webq8.ir.types import PerTensor
@@ -67,7 +66,8 @@ def fuse_into_sums(graph: Graph) -> Steps[Graph]:
             continue
         op, grid = found.before.op, editor.tensors[found.op.x].quantization
         if op.through is None and isinstance(grid, PerTensor):
-            _fuse(editor, node, found.before, op.replace(through=Through(grid, found.op.table)))
+            through = Through(grid, found.op.table)
+            _fuse(editor, node, found.before, op=op.replace(through=through), tables=node.places)
     return editor.graph()
 
 
@@ -85,7 +85,8 @@ def fuse_bounds(graph: Graph) -> Steps[Graph]:
             continue
         low, high = signed(table[0]), signed(table[-1])
         if table == clamp_table(low, high):
-            _fuse(editor, node, found.before, found.before.op.bounded(low, high))
+            also = (*found.before.also, *node.places)
+            _fuse(editor, node, found.before, op=found.before.op.bounded(low, high), also=also)
     return editor.graph()
 
 
@@ -102,7 +103,7 @@ def _looked_up_alone(editor: Editor, node: Node) -> _Lookup | None:
     return _Lookup(node.op, before) if before else None
 
 
-def _fuse(editor: Editor, node: Node, before: Node, op: Op) -> None:
-    """Replaces a node and the one before it by one node, which computes `op`."""
+def _fuse(editor: Editor, node: Node, before: Node, **changes: Any) -> None:
+    """Replaces a node and the one before it by one node: that one, with these changes."""
     editor.remove(before)
-    editor.replace(node, before._replace(op=op, outputs=node.outputs, also=(*before.also, *node.places)))
+    editor.replace(node, before._replace(outputs=node.outputs, **changes))

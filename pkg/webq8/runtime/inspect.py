@@ -96,10 +96,10 @@ def _by_place(graph: Graph, plan: Plan) -> dict[str, set[str]]:
     for node in graph.nodes:
         if node.where in dispatched:
             kind = _kind(node, graph)
-            found[node.where].add(kind)
-            joined = TABLE if getattr(node.op, "through", None) else kind
-            for place in node.also:
-                found[place].add(joined)
+            for place in (node.where, *node.also):
+                found[place].add(kind)
+            for place in node.tables:
+                found[place].add(TABLE)
     return found
 
 

@@ -103,15 +103,29 @@ PLANTED = (
     Planted(
         "bias dropped",
         "pkg/webq8/kernels/epilogue.py",
-        "per_channel(self.weight, self.bias, self._room)",
-        "per_channel(self.weight, None, self._room)",
+        "_interleaved(scales, self.bias, self._room)",
+        "_interleaved(scales, None, self._room)",
         on_gpu("q8ta_linear"),
+    ),
+    Planted(
+        "bias of integers added to floats",
+        "wgsl/parts/epilogue.wgsl",
+        "vec4<f32>(acc + bitcast<vec4<i32>>(bias)) * scale",
+        "vec4<f32>(acc) * scale + vec4<f32>(bitcast<vec4<i32>>(bias)) * scale",
+        ("tests/native/test_integer_bias_native.py",),
+    ),
+    Planted(
+        "factor of integer biases divided first",
+        "pkg/webq8/backends/reference/linear.py",
+        "(np.float32(x.scale) * scales / np.float32(grid.scale))",
+        "(np.float32(x.scale) / np.float32(grid.scale) * scales)",
+        ("tests/unit/test_integer_bias.py",),
     ),
     Planted(
         "bias dropped in the reference",
         "pkg/webq8/backends/reference/linear.py",
-        "v = v + bias[: acc.shape[axis]].reshape(shape)",
-        "pass",
+        "            v = v + bias\n",
+        "            pass\n",
         ops("q8ta_linear"),
     ),
     Planted(

@@ -19,9 +19,15 @@ def _requantized(
     y_scale: float,
     y_zero_point: int,
 ) -> np.ndarray:
-    """Whole sums [N, OC, …] in float32, one step after the other: scales, bias, activation, rounding."""
+    """Whole sums [N, OC, …] in float32, one step after the other: scales, bias, activation, rounding. Integers for
+    a bias are added first, and there is one factor a channel, as XNNPACK has it."""
     assert (sums == np.rint(sums)).all()
     channels = sums.shape[1]
+    if bias is not None and bias.dtype == np.int32:
+        assert activation == "none"
+        factors = np.float32(x_scale) * weight_scales[:channels] / np.float32(y_scale)
+        whole = np.moveaxis(sums, 1, -1) + bias[:channels]
+        return np.moveaxis(quantized(whole.astype(np.float32) * factors, y_zero_point), -1, 1)
     v = np.moveaxis(sums.astype(np.float32), 1, -1) * np.float32(x_scale)
     v = v * weight_scales[:channels]
     if bias is not None:

@@ -13,6 +13,7 @@ struct Epilogue {
 }
 
 override through_table: bool = false;
+override integer_bias: bool = false;  // added to the sum, where others are added to its float
 
 // The byte that an int8 result becomes.
 fn entry(q: i32) -> u32 {
@@ -21,13 +22,22 @@ fn entry(q: i32) -> u32 {
   return (words[at / 4u % 4u] >> (at % 4u * 8u)) & 255u;
 }
 
-// Four sums to four int8: those of a word of channels. `channel` has the scales of its four channels, then their biases.
+// Four sums in quanta of y: those of a word of channels. `channel` has the scales of its four channels, then their biases;
+// a scale beside an integer bias is that of x and the weight over that of y.
+fn in_quanta(acc: vec4<i32>, word: u32) -> vec4<f32> {
+  let scale = bitcast<vec4<f32>>(channel[2u * word]);
+  let bias = channel[2u * word + 1u];
+  if (integer_bias) {
+    return vec4<f32>(acc + bitcast<vec4<i32>>(bias)) * scale;
+  }
+  let v = vec4<f32>(acc) * params.epilogue.x_scale * scale + bitcast<vec4<f32>>(bias);
+  return max(v, vec4<f32>(params.epilogue.activation_min)) * params.epilogue.inv_y_scale;
+}
+
+// Four sums to four int8.
 fn requantized(acc: vec4<i32>, word: u32) -> u32 {
-  let v = vec4<f32>(acc) * params.epilogue.x_scale * bitcast<vec4<f32>>(channel[2u * word])
-    + bitcast<vec4<f32>>(channel[2u * word + 1u]);
-  let activated = max(v, vec4<f32>(params.epilogue.activation_min));
   let q = rounded(
-    activated * params.epilogue.inv_y_scale, params.epilogue.y_zero_point, params.epilogue.y_min, params.epilogue.y_max);
+    in_quanta(acc, word), params.epilogue.y_zero_point, params.epilogue.y_min, params.epilogue.y_max);
   if (through_table) {
     return entry(q.x) | (entry(q.y) << 8u) | (entry(q.z) << 16u) | (entry(q.w) << 24u);
   }

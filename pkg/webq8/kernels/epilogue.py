@@ -29,8 +29,7 @@ class Products(NamedTuple):
 
     def epilogue(self) -> dict[str, Param]:
         """The struct Epilogue of wgsl/parts/epilogue.wgsl. Without an activation it clamps at the lowest float32."""
-        op = self.op
-        grid = op.through.grid if op.through else PerTensor(self.y.scale, self.y.zero_point)
+        op, grid = self.op, self._grid
         return {
             "x_zero_point": self.x.zero_point,
             "x_scale": f32(self.x.scale),
@@ -44,12 +43,26 @@ class Products(NamedTuple):
 
     def overrides(self) -> dict[str, bool]:
         """Of the epilogue."""
-        return {"through_table": True} if self.op.through else {}
+        chosen = {"through_table": self.op.through is not None, "integer_bias": self._integer_bias}
+        return {name: True for name, value in chosen.items() if value}
 
     def channel(self) -> Const:
         """What kernels bind as `channel`: scales and biases, then the table if there is one."""
-        channels = per_channel(self.weight, self.bias, self._room)
-        return Const(channels.data + self.op.through.table) if self.op.through else channels
+        scales = _scales(self.weight)
+        if self._integer_bias:
+            x, y = f32(self.x.scale), f32(self._grid.scale)
+            scales = array("f", (f32(f32(x * scale) / y) for scale in scales))
+        channels = _interleaved(scales, self.bias, self._room)
+        return Const(channels + self.op.through.table if self.op.through else channels)
+
+    @property
+    def _grid(self) -> PerTensor:
+        """What results are quantized to, before they go through a table."""
+        return self.op.through.grid if self.op.through else PerTensor(self.y.scale, self.y.zero_point)
+
+    @property
+    def _integer_bias(self) -> bool:
+        return self.bias is not None and self.bias.dtype == "int32"
 
     @property
     def _room(self) -> int:
@@ -60,12 +73,19 @@ class Products(NamedTuple):
 def per_channel(weight: Operand, bias: Operand | None, padded: int) -> Const:
     """For each word of four channels their scales, then their biases, which are zero without `bias`; for `padded`
     channels, of which the last may be too many."""
+    return Const(_interleaved(_scales(weight), bias, padded))
+
+
+def _scales(weight: Operand) -> "array[float]":
     assert isinstance(weight.quantization, PerChannel), "kernels are chosen by quantization"
-    channels = weight.shape[0]
-    out = array("f", bytes(8 * padded))
-    for at, data in enumerate((weight.quantization.scales, bias.data if bias else b"")):
-        row = array("f", bytes(data[: 4 * channels]))
+    return array("f", weight.quantization.scales[: 4 * weight.shape[0]])
+
+
+def _interleaved(scales: "array[float]", bias: Operand | None, padded: int) -> bytes:
+    out = array("I", bytes(8 * padded))
+    for at, data in enumerate((scales.tobytes(), bias.data if bias else b"")):
+        row = array("I", bytes(data[: 4 * len(scales)]))
         for lane in range(4):
             values = row[lane::4]
             out[4 * at + lane : 8 * len(values) : 8] = values
-    return Const(out.tobytes())
+    return out.tobytes()

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 from webq8.errors import Unsupported
 from webq8.ir.ops.core import Op, Types
-from webq8.ir.ops.linear import INT8, Activation, Through
-from webq8.ir.ops.rules import check_terms
+from webq8.ir.ops.linear import INT8, Activation, Through, check_sums
 from webq8.ir.types import BadArg, MaybeRef, Ref, Tensor
 
 __all__ = ["Conv2d", "Convolution", "spatial_axes"]
@@ -59,7 +58,7 @@ class Conv2d(_Windows):
     bias float32 [OC].
 
     Outside of the map x is its zero point. Sums are exact in int32; activation(Σ …) is quantized, kept within `bounds`,
-    and goes `through` a table if there is one.
+    and goes `through` a table if there is one. The bias may be int32, as that of a Linear.
     """
 
     CONSTANTS = frozenset(("weight", "bias"))
@@ -78,7 +77,8 @@ class Conv2d(_Windows):
             raise BadArg(f"groups = {self.groups} does not divide {ic} input and {oc} output channels")
         if depth * self.groups != ic:
             raise BadArg(f"weight {list(weight)} does not fit {ic} input channels in {self.groups} groups")
-        check_terms(math.prod(weight[1:]))
+        bias = None if self.bias is None else types[self.bias]
+        check_sums(math.prod(weight[1:]), oc, bias, self.activation)
         return (Tensor((n, oc, *out), "float32"),)
 
 

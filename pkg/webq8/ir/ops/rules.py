@@ -24,10 +24,12 @@ def check_rank(shape: Shape) -> Shape:
     return shape
 
 
-def check_terms(count: int) -> None:
-    """Refuses sums of so many products that the int32 accumulator could overflow."""
-    if count > MAX_TERMS:
-        raise BadArg(f"{count} terms an output could overflow the int32 accumulator; at most {MAX_TERMS}", LimitError)
+def check_terms(count: int, bias: int = 0) -> None:
+    """Refuses sums of so many products, and a bias of up to this size, that the int32 accumulator could overflow."""
+    most = MAX_TERMS if not bias else (2**31 - 1 - bias) // (255 * 128)
+    if count > most:
+        text = f" beside a bias of {bias}" if bias else ""
+        raise BadArg(f"{count} terms an output could overflow the int32 accumulator; at most {most}{text}", LimitError)
 
 
 def broadcast(*shapes: Shape) -> Shape:

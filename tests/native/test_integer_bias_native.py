@@ -1,0 +1,33 @@
+"""Biases of integers by every kernel that adds one, for both classes of devices and by each tile."""
+
+import numpy as np
+import pytest
+from integer_bias import LAYERS, graph_of, wanted
+from webq8.kernels import select
+from webq8.passes import required
+from webq8.runtime.load import compile_graphs
+from webq8.stages import drive
+
+
+def check() -> None:
+    failed = []
+    for case in LAYERS:
+        graph, x = graph_of(case)
+        with drive(compile_graphs({"forward": required(graph)}, case.id, "native")) as program:
+            got = program.run(x)
+        if not np.array_equal(got, wanted(case)):
+            failed.append(case.id)
+    assert not failed
+
+
+@pytest.mark.usefixtures("kernels")
+def test_layers() -> None:
+    check()
+
+
+# subgroup matrices are written in a language extension of Chromium's
+@pytest.mark.usefixtures("gpu_kernels")
+@pytest.mark.parametrize("tile", [name for name in select.TILES if not name.startswith("matrix")])
+def test_products_by_each_tile(monkeypatch: pytest.MonkeyPatch, tile: str) -> None:
+    monkeypatch.setattr(select, "tile", lambda *_: select.TILES[tile])
+    check()

@@ -1,4 +1,4 @@
-"""webq8: int8-quantized models and ops on the GPU of a web page, from Python."""
+"""webq8: int8-quantized TFLite, ONNX and ExecuTorch models on the GPU of a web page, from Python."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

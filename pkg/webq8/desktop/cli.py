@@ -84,13 +84,15 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="webq8", description="Runs int8-quantized ExecuTorch models on the GPU inside a web page.")
+    parser = _Parser(
+        prog="webq8", description="Runs int8 TFLite, ONNX and ExecuTorch models on the GPU inside a web page."
+    )
     parser.add_argument("--version", action="version", version=f"webq8 {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run a model in headless Chromium, or here, and print one JSON line")
     run.set_defaults(command=_run)
-    run.add_argument("model", type=_file, metavar="MODEL", help="a model file: .pte or .onnx")
+    run.add_argument("model", type=_file, metavar="MODEL", help="a .tflite, .onnx or .pte file")
     run.add_argument(
         "--inputs", type=_file, required=True, metavar="IN.npz", help="arrays by the inputs' names, or in0, in1, ..."
     )
@@ -127,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
 
     show = commands.add_parser("inspect", help="show a model's methods, ops, and what is unsupported")
     show.set_defaults(command=_inspect)
-    show.add_argument("model", type=_file, metavar="MODEL", help="a model file: .pte or .onnx")
+    show.add_argument("model", type=_file, metavar="MODEL", help="a .tflite, .onnx or .pte file")
     show.add_argument("--json", action="store_true", help="print JSON")
     _add_shapes(show)
 

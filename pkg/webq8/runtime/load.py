@@ -31,7 +31,7 @@ async def load(
     optimizations: Collection[str] | None = None,
     shapes: Shapes | None = None,
 ) -> Program:
-    """Loads a model: a `.pte` file that ExecuTorch exported for its Vulkan/WebGPU delegate, or an `.onnx` file.
+    """Loads a TFLite, ONNX or ExecuTorch (`.pte`) model; which of them a file is, its bytes say.
 
     Args:
         source: a URL, a path, the file's bytes (anything with a buffer), or an open binary file; in a page also a typed

@@ -1,5 +1,6 @@
 """Ops that put elements to other places: copies along strides, or no kernel at all."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
@@ -19,6 +20,7 @@ from webq8.ir.ops.move import (
 )
 from webq8.ir.plan import Alias, Dispatch
 from webq8.ir.types import PerTensor, Tensor
+from webq8.kernels.layouts import relayout
 from webq8.kernels.registry import Call, LayoutChoice, Operand, kernel
 from webq8.kernels.strided import insert, strided_copy
 from webq8.kernels.tables import gathered
@@ -39,19 +41,69 @@ def reshape(op: Reshape, call: Call) -> Iterator[Alias]:
     yield Alias(call[op.x].id, call.out.id)
 
 
-@kernel(Permute, layout="plain")
-def permute(op: Permute, call: Call) -> Iterator[Dispatch]:
+_FROM_LAST, _TO_LAST = (0, 3, 1, 2), (0, 2, 3, 1)  # orders in which channels were, or are, the last axis
+
+
+def _permuted_to(op: Permute, reads: Sequence[Tensor], _: Sequence[Tensor]) -> LayoutName:
+    return "channels" if op.order == _FROM_LAST and reads[0].dtype == "int8" else "plain"
+
+
+def _permuted_from(op: Permute, reads: Sequence[Tensor], _: Sequence[Tensor]) -> LayoutName:
+    return "channels" if op.order == _TO_LAST and reads[0].dtype == "int8" else "plain"
+
+
+@kernel(Permute, layout=_permuted_to, reads=_permuted_from)
+def permute(op: Permute, call: Call) -> Iterator[Dispatch | Alias]:
+    """Maps of int8 lie channels-last: with their channels as the last axis they are the same bytes, but for padding."""
     x, y = call[op.x], call.out
-    x_strides = contiguous(x.shape)
-    yield _copied(x, y, y.shape, [x_strides[i] for i in op.order])
+    maps = next((t for t in (x, y) if t.layout_name == "channels"), None)
+    if maps and maps.layout.padded == maps.layout.channels:
+        yield Alias(x.id, y.id)
+    elif y is maps:
+        to = y.layout
+        yield relayout(x.id, to.replace(padded=to.channels), y.id, to)
+    else:
+        x_strides = strides(x.shape, x.layout_name) if maps else contiguous(x.shape)
+        yield _copied(x, y, y.shape, [x_strides[i] for i in op.order])
 
 
-@kernel(Slice, layout="plain")
+def _in_words(of_axes: Sequence[int]) -> list[int]:
+    """Of what each axis of channels-last maps has, what the axes of their pixels have: all but the channels."""
+    return [of_axes[axis] for axis in (0, 2, 3)]
+
+
+def _words(x: Operand) -> list[int]:
+    """The sizes of channels-last maps in words: the channels of a pixel are the innermost axis."""
+    return [*_in_words(x.shape), x.layout.padded // 4]
+
+
+def _either(whole_words: bool, reads: Sequence[Tensor]) -> LayoutChoice:
+    """int8 maps may stay channels-last where their channels are moved by whole words."""
+    maps = all(x.dtype == "int8" and len(x.shape) == 4 for x in reads)
+    return ("plain", "channels") if maps and whole_words else "plain"
+
+
+def _cut(x: Operand, y: Operand, starts: Sequence[int], steps: Sequence[int]) -> Dispatch:
+    """y from elements of x, some steps apart."""
+    if y.layout_name != "channels":
+        x_strides = contiguous(x.shape)
+        base = sum(start * stride for start, stride in zip(starts, x_strides, strict=True))
+        return _copied(x, y, y.shape, [step * stride for step, stride in zip(steps, x_strides, strict=True)], base)
+    x_strides, first, words = contiguous(_words(x)), [*_in_words(starts), starts[1] // 4], _words(y)
+    axes = axes_of(words, [step * stride for step, stride in zip([*_in_words(steps), 1], x_strides, strict=True)])
+    axes[3] = axes[3]._replace(high=min(words[3], _words(x)[3] - first[3]))
+    return strided_copy(
+        x.id, y.id, 4, axes, sum(start * stride for start, stride in zip(first, x_strides, strict=True))
+    )
+
+
+def _slice_layout(op: Slice, reads: Sequence[Tensor], _: Sequence[Tensor]) -> LayoutChoice:
+    return _either(len(op.starts) == 4 and op.starts[1] % 4 == 0 and op.steps[1] == 1, reads)
+
+
+@kernel(Slice, layout=_slice_layout)
 def slice_(op: Slice, call: Call) -> Iterator[Dispatch]:
-    x, y = call[op.x], call.out
-    x_strides = contiguous(x.shape)
-    base = sum(start * stride for start, stride in zip(op.starts, x_strides, strict=True))
-    yield _copied(x, y, y.shape, [step * stride for step, stride in zip(op.steps, x_strides, strict=True)], base)
+    yield _cut(call[op.x], call.out, op.starts, op.steps)
 
 
 @kernel(Strided, layout="plain")
@@ -105,22 +157,25 @@ def pixel_unshuffle(op: PixelUnshuffle, call: Call) -> Iterator[Dispatch]:
 
 
 def _concat_layout(op: Concat, reads: Sequence[Tensor], _: Sequence[Tensor]) -> LayoutChoice:
-    """int8 maps whose channels are joined may stay channels-last where all but the last have whole words of them."""
-    maps = op.axis == 1 and all(x.dtype == "int8" and len(x.shape) == 4 for x in reads)
-    return ("channels", "plain") if maps and not any(x.shape[1] % 4 for x in reads[:-1]) else "plain"
+    """Where the channels of int8 maps are joined, all but the last have whole words of them."""
+    choice = _either(op.axis != 1 or not any(x.shape[1] % 4 for x in reads[:-1]), reads)
+    return choice if choice == "plain" or op.axis != 1 else ("channels", "plain")
 
 
 @kernel(Concat, layout=_concat_layout)
 def concat(op: Concat, call: Call) -> Iterator[Dispatch]:
     tensors, y = [call[ref] for ref in op.tensors], call.out
+    shape, axis, item = [*y.shape], op.axis, ITEMSIZE[y.dtype]
     if y.layout_name == "channels":
-        yield from _joined_channels(tensors, y)
-        return
-    outer, inner = numel(y.shape[: op.axis]), numel(y.shape[op.axis + 1 :])
-    start, pitch = 0, y.shape[op.axis] * inner
+        if op.axis == 1:
+            yield from _joined_channels(tensors, y)
+            return
+        shape, axis, item = _words(y), max(op.axis - 1, 0), 4
+    outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+    start, pitch = 0, shape[axis] * inner
     for x in tensors:
         row = x.shape[op.axis] * inner
-        yield insert(x.id, y.id, ITEMSIZE[y.dtype], outer, row, start, pitch)
+        yield insert(x.id, y.id, item, outer, row, start, pitch)
         start += row
 
 
@@ -139,23 +194,34 @@ def _joined_channels(tensors: Sequence[Operand], y: Operand) -> Iterator[Dispatc
         first += words
 
 
-@kernel(Split, layout="plain")
+def _split_layout(op: Split, reads: Sequence[Tensor], _: Sequence[Tensor]) -> LayoutChoice:
+    return _either(op.axis != 1 or not any(size % 4 for size in op.sizes[:-1]), reads)
+
+
+@kernel(Split, layout=_split_layout)
 def split(op: Split, call: Call) -> Iterator[Dispatch]:
     x, start = call[op.x], 0
-    x_strides = contiguous(x.shape)
     for part in call.outs:
-        yield _copied(x, part, part.shape, x_strides, start * x_strides[op.axis])
+        yield _cut(x, part, [start if axis == op.axis else 0 for axis in range(len(x.shape))], [1] * len(x.shape))
         start += part.shape[op.axis]
 
 
-@kernel(Pad, layout="plain")
+def _pad_layout(op: Pad, reads: Sequence[Tensor], _: Sequence[Tensor]) -> LayoutChoice:
+    return _either(len(op.before) == 4 and not op.before[1] and not op.after[1], reads)
+
+
+@kernel(Pad, layout=_pad_layout)
 def pad(op: Pad, call: Call) -> Iterator[Dispatch]:
     x, y = call[op.x], call.out
-    x_strides = contiguous(x.shape)
+    from_, to, item = [*x.shape], [*y.shape], ITEMSIZE[x.dtype]
+    before, after = op.before, op.after
+    if y.layout_name == "channels":
+        from_, to, item = _words(x), _words(y), 4
+        before, after = (*_in_words(before), 0), (*_in_words(after), 0)
+    x_strides = contiguous(from_)
     axes = [
-        Axis(size, (stride,), min(max(before, 0), size), max(min(size, size - after), 0))
-        for size, stride, before, after in zip(y.shape, x_strides, op.before, op.after, strict=True)
+        Axis(size, (stride,), min(max(b, 0), size), max(min(size, size - a), 0))
+        for size, stride, b, a in zip(to, x_strides, before, after, strict=True)
     ]
-    base = -sum(stride * before for stride, before in zip(x_strides, op.before, strict=True))
-    fill = element_bytes(op.value, x.dtype, "value")
-    yield strided_copy(x.id, y.id, ITEMSIZE[x.dtype], axes, base, fill)
+    base = -sum(stride * b for stride, b in zip(x_strides, before, strict=True))
+    yield strided_copy(x.id, y.id, item, axes, base, element_bytes(op.value, x.dtype, "value"))

@@ -90,20 +90,25 @@ LayoutRule = Callable[[AnyOp, Sequence[Tensor], Sequence[Tensor]], LayoutChoice]
 class Kernel(NamedTuple):
     dispatches: Callable[..., Dispatches]
     layout: Callable[..., LayoutChoice]
+    reads: Callable[..., LayoutName | None] | None
 
 
 KERNELS: dict[type[Op], Kernel] = {}
 
 
 def kernel(
-    kind: type[AnyOp], *, layout: LayoutName | LayoutRule[AnyOp] | None = None
+    kind: type[AnyOp],
+    *,
+    layout: LayoutName | LayoutRule[AnyOp] | None = None,
+    reads: Callable[[AnyOp, Sequence[Tensor], Sequence[Tensor]], LayoutName | None] | None = None,
 ) -> Callable[[Callable[[AnyOp, Call], Dispatches]], Callable[[AnyOp, Call], Dispatches]]:
     """Registers the function that makes the dispatches of a kind of op, and the layout in which these read and write
-    int8 tensors: always the same, one by a rule, or any where there is None."""
+    int8 tensors: always the same, one by a rule, or any where there is None. `reads` is the rule of those that read
+    another layout than they write."""
 
     def register(function: Callable[[AnyOp, Call], Dispatches]) -> Callable[[AnyOp, Call], Dispatches]:
         rule = layout if callable(layout) else lambda *_: layout
-        KERNELS[kind] = Kernel(function, rule)
+        KERNELS[kind] = Kernel(function, rule, reads)
         return function
 
     return register

@@ -60,6 +60,9 @@ class _Planner:
         self.dispatches: list[Dispatch] = []
         self.roots: dict[int, int] = {}  # aliases
         self.wanted: dict[int, LayoutName | None] = {}  # by result: the layout that its kernel works in; None for any
+        self.read_in: dict[
+            int, LayoutName | None
+        ] = {}  # by result: the layout that its kernel reads, if that is another
         # results of Bitcast -> the tensor whose memory and layout they have
         self.originals: dict[int, int] = {}
         for node in graph.nodes:
@@ -85,16 +88,22 @@ class _Planner:
         """Chooses for each tensor the layout that its producer writes, else the one that its first reader wants."""
         tensors, choices = self.graph.tensors, dict[int, LayoutChoice]()
         for node in nodes:
-            rule = kernel_of(type(node.op)).layout
+            kernel = kernel_of(type(node.op))
             read, made = ([tensors[i] for i in refs] for refs in (node.op.reads(), node.outputs))
-            choices |= dict.fromkeys(node.outputs, rule(node.op, read, made))
+            choices |= dict.fromkeys(node.outputs, kernel.layout(node.op, read, made))
+            if kernel.reads:
+                self.read_in[node.outputs[0]] = kernel.reads(node.op, read, made)
         self.wanted = self._settled(nodes, choices)
         for node in reversed(nodes):
-            if name := self.wanted[node.outputs[0]]:
+            if name := self._reads(node):
                 self.layouts |= dict.fromkeys(map(self._original, node.op.reads(bound=True)), name)
         self.layouts |= {i: name for i, name in self.wanted.items() if name}
         for i, t in enumerate(tensors):
             self.layouts.setdefault(i, default_layout(t.shape, t.dtype))
+
+    def _reads(self, node: Node) -> LayoutName | None:
+        """The layout that a node's kernel reads; None for any."""
+        return self.read_in.get(node.outputs[0], self.wanted[node.outputs[0]])
 
     def _settled(self, nodes: Sequence[Node], choices: Mapping[int, LayoutChoice]) -> dict[int, LayoutName | None]:
         """One layout for each result: where a kernel has a choice, the one that most of its neighbours have, else the
@@ -105,7 +114,7 @@ class _Planner:
         for node in nodes if open_nodes else ():
             for i in map(self._original, node.op.reads()):
                 if i in votes:
-                    votes[i][settled.get(node.outputs[0])] += 1
+                    votes[i][self.read_in.get(node.outputs[0], settled.get(node.outputs[0]))] += 1
         for node in open_nodes:
             y, choice = node.outputs[0], choices[node.outputs[0]]
             for i in map(self._original, node.op.reads()):
@@ -146,7 +155,7 @@ class _Planner:
         return new
 
     def _node(self, node: Node) -> None:
-        op, wanted, tensors = node.op, self.wanted[node.outputs[0]], self.graph.tensors
+        op, wanted, tensors = node.op, self._reads(node), self.graph.tensors
         bound = {*node.op.reads(bound=True)}
         operands = {}
         for ref in op.reads():

@@ -31,14 +31,17 @@ def nearest_taps(size: int, out: int, given: float) -> list[int]:
 
 
 @lru_cache(64)
-def linear_taps(size: int, out: int, align_corners: bool, given: float) -> list[tuple[int, int, float]]:
+def linear_taps(
+    size: int, out: int, align_corners: bool, given: float, half_pixel: bool = True
+) -> list[tuple[int, int, float]]:
     """The two rows (or columns) of x that each row of y reads, and the share of the second."""
     if out == size:
         return [(i, i, 0.0) for i in range(out)]
     scale = f32((size - 1) / max(out - 1, 1)) if align_corners else _scale(size, out, given)
     taps = []
     for i in range(out):
-        at = f32(scale * i) if align_corners else max(0.0, f32(f32(scale * f32(i + 0.5)) - 0.5))
+        corner = align_corners or not half_pixel
+        at = f32(scale * i) if corner else max(0.0, f32(f32(scale * f32(i + 0.5)) - 0.5))
         first = min(math.floor(at), size - 1)
         taps.append((first, min(first + 1, size - 1), min(f32(at - first), 1.0)))
     return taps
@@ -60,7 +63,11 @@ def resize_nearest(op: ResizeNearest, call: Call) -> Iterator[Dispatch]:
 @kernel(ResizeBilinear)
 def resize_bilinear(op: ResizeBilinear, call: Call) -> Iterator[Dispatch]:
     x, y = call[op.x], call.out
-    taps = [tap for n in (0, 1) for tap in linear_taps(x.shape[2 + n], op.size[n], op.align_corners, op.scales[n])]
+    taps = [
+        tap
+        for n in (0, 1)
+        for tap in linear_taps(x.shape[2 + n], op.size[n], op.align_corners, op.scales[n], op.half_pixel)
+    ]
     results = numel(y.shape)
     yield Dispatch(
         "upsample_bilinear2d",

@@ -27,13 +27,15 @@ def resize_nearest(op: ResizeNearest, arrays: Arrays) -> Array:
     return np.ascontiguousarray(x[:, :, rows][..., columns])
 
 
-def _linear_matrix(size: int, out: int, align_corners: bool, given: float) -> Array:
+def _linear_matrix(size: int, out: int, align_corners: bool, given: float, half_pixel: bool) -> Array:
     """A matrix [out, size] of the weights with which each output row takes the input rows."""
     i = np.arange(out, dtype=np.float32)
     if out == size:
         at = i
     elif align_corners:
         at = i * (np.float32(size - 1) / np.float32(out - 1) if out > 1 else np.float32(0))
+    elif not half_pixel:
+        at = i * _ratio(size, out, given)
     else:
         at = np.maximum((i + np.float32(0.5)) * _ratio(size, out, given) - np.float32(0.5), np.float32(0))
     first = np.minimum(np.floor(at).astype(np.int64), size - 1)
@@ -47,7 +49,9 @@ def _linear_matrix(size: int, out: int, align_corners: bool, given: float) -> Ar
 @reference(ResizeBilinear)
 def resize_bilinear(op: ResizeBilinear, arrays: Arrays) -> Array:
     x = arrays[op.x]
-    rows, columns = (_linear_matrix(x.shape[2 + n], op.size[n], op.align_corners, op.scales[n]) for n in (0, 1))
+    rows, columns = (
+        _linear_matrix(x.shape[2 + n], op.size[n], op.align_corners, op.scales[n], op.half_pixel) for n in (0, 1)
+    )
     return np.asarray(rows @ x.astype(np.float64) @ columns.T, np.float32)
 
 

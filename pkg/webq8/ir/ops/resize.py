@@ -43,13 +43,14 @@ class ResizeNearest(Op):
 
 class ResizeBilinear(Op):
     """float32 x to `size` (height, width), interpolated between the two nearest rows and columns: those at
-    (i + 0.5) / scale − 0.5, with x's size / y's size for 1 / scale where a scale is 0; or, with `align_corners`, at
-    i · (x's size − 1) / (y's size − 1)."""
+    (i + 0.5) / scale − 0.5, with x's size / y's size for 1 / scale where a scale is 0; at i / scale without
+    `half_pixel`; or, with `align_corners`, at i · (x's size − 1) / (y's size − 1)."""
 
     x: Ref
     size: tuple[int, int]
     scales: tuple[float, float]
     align_corners: bool
+    half_pixel: bool = True
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         return (_resized(types[self.x], self.size, self.scales),)

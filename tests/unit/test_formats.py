@@ -11,7 +11,7 @@ import webq8
 from pte_writer import Pte, one_call
 from webq8 import formats
 from webq8.errors import FormatError, LimitError, Unsupported, Webq8Error
-from webq8.formats import File, Format, read_file
+from webq8.formats import Asked, File, Format, read_file
 from webq8.formats.base import Names
 from webq8.formats.pte.lower import lower
 from webq8.formats.pte.read import read_program
@@ -103,9 +103,9 @@ def test_a_format_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file goes to the reader of the format that recognizes it; here one more is there, a `.pte` in an envelope."""
     seal, names = b"sealed: ", list[str]()
 
-    def read(data: memoryview, name: str) -> Steps[File]:
+    def read(data: memoryview, name: str, asked: Asked) -> Steps[File]:
         names.append(name)
-        return (yield from read_file.steps(data[len(seal) :], name))
+        return (yield from read_file.steps(data[len(seal) :], name, asked))
 
     x = np.zeros((1, 64), np.float32)
     plain = drive(webq8.load(CLASSIFIER, device="cpu")).run(x)

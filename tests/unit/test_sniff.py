@@ -44,7 +44,6 @@ FOREIGN = {
     "a bundled program": b"\x20\0\0\0BP08" + bytes(40),
     "weights without their program": b"\x20\0\0\0FT01" + bytes(40),
     "another version": b"\x20\0\0\0ET13" + bytes(40),
-    "a TFLite model": b"\x1c\0\0\0TFL3" + bytes(40),
     "a GGUF model": b"GGUF\x03\0\0\0" + bytes(40),
     "an HDF5 file": b"\x89HDF\r\n\x1a\n" + bytes(40),
     "safetensors": struct.pack("<Q", len(HEADER)) + HEADER + bytes(4),

@@ -8,6 +8,7 @@ from webq8.formats.base import Asked, File, FileMethod, FileOp, Shapes
 from webq8.formats.onnx import is_onnx, read_onnx
 from webq8.formats.pte import is_pte, read_pte
 from webq8.formats.sniff import what_it_is
+from webq8.formats.tflite import is_tflite, read_tflite
 from webq8.stages import Stage, Steps
 
 __all__ = ["FORMATS", "Asked", "File", "FileMethod", "FileOp", "Format", "Shapes", "read_file"]
@@ -23,6 +24,7 @@ class Format(NamedTuple):
 
 FORMATS = [
     Format(".pte", is_pte, read_pte.steps),
+    Format(".tflite", is_tflite, read_tflite.steps),
     Format(".onnx", is_onnx, read_onnx.steps),  # the last: it has no mark of its own
 ]
 

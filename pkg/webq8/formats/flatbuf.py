@@ -15,7 +15,7 @@ _MOST_FIELDS = 16  # of a table that are looked at: no schema here has more
 _MOST_VTABLES = 256  # that are kept: writers share them, so that a file has a few dozen
 
 # code of a vector's elements, as the module struct has it -> size
-_SIZES = {"B": 1, "b": 1, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "d": 8}
+_SIZES = {"B": 1, "b": 1, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "f": 4, "d": 8}
 _READ = {
     "B": packer.uint8.unpack_from,
     "b": packer.int8.unpack_from,
@@ -24,6 +24,7 @@ _READ = {
     "I": packer.uint32.unpack_from,
     "q": packer.int64.unpack_from,
     "Q": packer.uint64.unpack_from,
+    "f": packer.float32.unpack_from,
     "d": packer.float64.unpack_from,
 }
 _read_offset, _read_back, _read_size = _READ["I"], _READ["i"], packer.uint16.unpack_from

@@ -49,7 +49,6 @@ _KINDS: tuple[tuple[Callable[[bytes], bool], str, str], ...] = (
         "a .pte file of another version (webq8 reads ET12)",
         f"Export it again; {_HOW}",
     ),
-    (_at_four(b"TFL3"), "a TFLite model", _SAME_MODEL),
     (_begins(b"GGUF"), "a GGUF model", _SAME_MODEL),
     (_begins(b"\x89HDF"), "an HDF5 file, as Keras saves models", _SAME_MODEL),
     (_matches(rb".{8}\{\s*\""), "safetensors: weights without their model", _FROM_TORCH),

@@ -1,0 +1,71 @@
+"""Products with weights, and of matrices."""
+
+from webq8.dtypes import numel
+from webq8.errors import Unsupported
+from webq8.formats.tflite.operators.conv import constant_of, int32_bias, per_channel
+from webq8.formats.tflite.operators.elementwise import is_int8
+from webq8.formats.tflite.schema import lowers
+from webq8.formats.tflite.values import Emitter, Lowered, Value
+from webq8.formats.tflite.windows import activated, bounds_of
+from webq8.ir.ops.linear import Linear
+from webq8.ir.ops.matmul import MatMul
+from webq8.ir.ops.move import Expand, Permute, Reshape
+from webq8.ir.ops.rules import broadcast
+from webq8.ir.types import BadArg, Ref, Shape
+
+__all__: list[str] = []
+
+
+@lowers("FULLY_CONNECTED", activation="0b", weights_format="1b", keep_num_dims="2?")
+def fully_connected(
+    g: Emitter,
+    x: Value,
+    weight: Value,
+    bias: Value | None = None,
+    *,
+    activation: int,
+    weights_format: int,
+    keep_num_dims: int,
+) -> Lowered:
+    if weights_format:
+        raise BadArg("weights that are shuffled for one processor are not supported", Unsupported)
+    if len(weight.shape) != 2 or not weight.shape[1] or numel(x.shape) % weight.shape[1]:
+        raise BadArg(f"a weight {list(weight.shape)} does not fit x {list(x.shape)}")
+    n, k = weight.shape
+    rows = x.ref
+    if not (keep_num_dims and x.shape[-1:] == (k,)) and x.shape != (numel(x.shape) // k, k):
+        rows = g.builder.emit(Reshape(rows, (numel(x.shape) // k, k)))
+    if x.dtype == "int8":
+        tensor, data = constant_of(weight)
+        weights = g.builder.add(tensor.replace(data=data, quantization=per_channel(tensor, 0, 0)))
+        return g.emit(Linear(rows, weights, int32_bias(g, bias, n), bounds=bounds_of(g, activation)))
+    if weight.dtype != "float32":
+        raise BadArg(f"weights of {weight.dtype} on {x.dtype} are not supported", Unsupported)
+    op = MatMul(rows, weight.ref, bias.ref if bias else None, transposed=True)
+    return activated(g, g.builder.emit(op), activation)
+
+
+@lowers("BATCH_MATMUL", adj_x="0?", adj_y="1?")
+def batch_matmul(g: Emitter, a: Value, b: Value, *, adj_x: int, adj_y: int) -> Lowered:
+    if min(len(a.shape), len(b.shape)) < 2:
+        raise BadArg(f"matrices {list(a.shape)} and {list(b.shape)} have no product")
+    lead = broadcast(a.shape[:-2], b.shape[:-2])
+    x, y = (_turned(g, v, bool(adj)) for v, adj in ((a, adj_x), (b, False)))
+    if len(b.shape) > 2 or adj_x:
+        x, y = (_expanded(g, ref, lead) for ref in (x, y))
+    op = MatMul(x, y, transposed=bool(adj_y))
+    if is_int8(a):
+        raise BadArg("int8 is not supported", Unsupported)
+    return g.builder.emit(op)
+
+
+def _turned(g: Emitter, x: Value, turn: bool) -> Ref:
+    """Matrices, or their transposes."""
+    rank = len(x.shape)
+    return g.builder.emit(Permute(x.ref, (*range(rank - 2), rank - 1, rank - 2))) if turn else x.ref
+
+
+def _expanded(g: Emitter, ref: Ref, lead: Shape) -> Ref:
+    """Matrices with these leading dimensions."""
+    shape = (*lead, *g.type(ref).shape[-2:])
+    return ref if g.type(ref).shape == shape else g.builder.emit(Expand(ref, shape))

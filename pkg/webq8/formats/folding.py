@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 from webq8 import numerics
+from webq8.budget import Budget
 from webq8.dtypes import FORMAT, ITEMSIZE, cast, cdiv, numel, row_major
 from webq8.ir.builder import Builder
 from webq8.ir.ops.core import Op
@@ -19,6 +20,7 @@ from webq8.ir.ops.create import Sequence as Numbers
 from webq8.ir.ops.elementwise import Binary, Clamp, Compare, Elementwise, Logical, Unary, Where
 from webq8.ir.ops.indexing import Index
 from webq8.ir.ops.move import Bitcast, Concat, Expand, Permute, Repeat, Reshape, Slice, Split
+from webq8.ir.ops.quantize import Dequantize
 from webq8.ir.ops.reduce import Extremum, Mean, Product, Reduction, Sum
 from webq8.ir.types import PerChannel, PerTensor, Ref, Shape, Tensor, f32
 
@@ -29,7 +31,12 @@ Values = Sequence[Any]
 
 
 class FoldingBuilder(Builder):
-    """A Builder whose ops on constants are constants, where they are small or only lie otherwise."""
+    """A Builder whose ops on constants are constants, where they are small or only lie otherwise. `dequantized` has the
+    constants of integers that tensors are dequantized from."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(budget)
+        self.dequantized: dict[Ref, Ref] = {}
 
     def node(self, op: Op, results: tuple[Tensor, ...]) -> tuple[Ref, ...]:
         operands = [self.tensors[ref] for ref in op.reads()]
@@ -39,7 +46,10 @@ class FoldingBuilder(Builder):
                 self.budget.keep(sum(map(len, folded)) if not isinstance(op, Reshape | Bitcast) else 0)
                 typed = zip(results, folded, strict=True)
                 return tuple(self.add(t.replace(data=memoryview(data).cast("B").toreadonly())) for t, data in typed)
-        return super().node(op, results)
+        outputs = super().node(op, results)
+        if isinstance(op, Dequantize) and operands[0].data is not None:
+            self.dequantized[outputs[0]] = op.x
+        return outputs
 
     def value(self, ref: Ref) -> list[Any] | None:
         """The elements of a constant; None for what is computed."""
@@ -63,8 +73,13 @@ def packed(values: Iterable[Any], dtype: str) -> bytes:
         return bytes(map(bool, values))
     if dtype == "float32":
         return array("f", values).tobytes()
+    values = [*map(int, values)]
+    try:
+        return array(FORMAT[dtype], values).tobytes()
+    except OverflowError:
+        pass
     bits, signed = 8 * ITEMSIZE[dtype], dtype.startswith("int")
-    wrapped = (int(v) & (2**bits - 1) for v in values)
+    wrapped = (v & (2**bits - 1) for v in values)
     return array(FORMAT[dtype], (v - 2**bits * (signed and v >> (bits - 1)) for v in wrapped)).tobytes()
 
 

@@ -163,10 +163,10 @@ def _floats(tensor: Tensor) -> "array[float]":
     if by is None:
         return array("f", view)
     if isinstance(by, PerTensor):
-        scale = f32(by.scale)
-        return array("f", [f32(v - by.zero_point) * scale for v in view])
+        scale, zero = f32(by.scale), by.zero_point
+        return array("f", [v * scale for v in array("f", [v - zero for v in view])])
     assert isinstance(by, PerChannel), "constants have no scales that a run computes"
     scales, zeros = array("f", by.scales), array("i", by.zero_points or bytes(len(by.scales)))
-    inner = max(numel(tensor.shape[by.axis + 1 :]), 1)
-    places = ((v, n // inner % len(scales)) for n, v in enumerate(view))
-    return array("f", [f32(v - zeros[c]) * scales[c] for v, c in places])
+    inner, channels = max(numel(tensor.shape[by.axis + 1 :]), 1), len(scales)
+    shifted = array("f", [v - zeros[n // inner % channels] for n, v in enumerate(view)])
+    return array("f", [v * scales[n // inner % channels] for n, v in enumerate(shifted)])

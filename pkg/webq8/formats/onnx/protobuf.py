@@ -22,7 +22,7 @@ def fields(data: memoryview, where: str) -> Iterator[tuple[int, Value]]:
     """
     at, end = 0, len(data)
     while at < end:
-        tag, at = _varint(data, at, where)
+        tag, at = (data[at], at + 1) if data[at] < 128 else _varint(data, at, where)
         number, wire = tag >> 3, tag & 7
         if not number:
             raise FormatError(f"{where}: the bytes are damaged: a field has the number 0")
@@ -31,7 +31,7 @@ def fields(data: memoryview, where: str) -> Iterator[tuple[int, Value]]:
             yield number, value
             continue
         if wire == _BYTES:
-            length, at = _varint(data, at, where)
+            length, at = (data[at], at + 1) if at < end and data[at] < 128 else _varint(data, at, where)
         elif wire in (_EIGHT, _FOUR):
             length = 8 if wire == _EIGHT else 4
         else:
@@ -63,6 +63,8 @@ def signed(value: int) -> int:
 
 def varints(data: memoryview, where: str) -> list[int]:
     """The integers of a packed field."""
+    if bytes(data).isascii():  # each of them is one byte
+        return list(data)
     found, at = list[int](), 0
     while at < len(data):
         value, at = _varint(data, at, where)

@@ -6,6 +6,7 @@ from array import array
 from webq8.dtypes import FORMAT, ITEMSIZE, numel
 from webq8.errors import FormatError, InputError
 from webq8.formats.base import Beside
+from webq8.formats.folding import packed
 from webq8.formats.onnx.model import Constant, Unreadable
 from webq8.formats.onnx.protobuf import Message
 from webq8.ir.types import Tensor
@@ -119,14 +120,14 @@ def _typed(message: Message, kind: str, count: int, where: str) -> bytes:
     """Elements of typed fields as they would lie as raw bytes."""
     field, code = _TYPED.get(kind, ("int32_data", ""))
     numbers = message.numbers(field, code) if code in ("f", "d") else message.integers(field)
-    packed = count if kind not in _BITS else _size(kind, count)
-    if len(numbers) != packed:
-        raise FormatError(f"{where}: {len(numbers):,} elements for {kind}, {packed:,} expected")
+    expected = count if kind not in _BITS else _size(kind, count)
+    if len(numbers) != expected:
+        raise FormatError(f"{where}: {len(numbers):,} elements for {kind}, {expected:,} expected")
     if not code:  # int32 holds the bits of float16 as well
         size = 1 if kind in _BITS else _size(kind, 1)
-        return b"".join((int(n) & (256**size - 1)).to_bytes(size, "little") for n in numbers)
+        return packed(numbers, {1: "uint8", 2: "uint16", 4: "uint32"}[size])
     try:
-        return struct.pack(f"<{packed}{code}", *numbers)
+        return struct.pack(f"<{expected}{code}", *numbers)
     except struct.error:
         raise FormatError(f"{where}: an element is no {kind}") from None
 

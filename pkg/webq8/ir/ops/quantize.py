@@ -54,6 +54,9 @@ class Dequantize(Op):
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         return (Tensor(types[self.x].shape, "float32"),)
 
+    def exact(self, types: Types) -> bool:
+        return self.scale is None  # a difference, which is rounded, and one product
+
 
 class Requantize(Op):
     """Integers as others of dtype int8, uint8, int16 or int32 that stand for about the same, by `numbers`.

@@ -5,9 +5,10 @@ from webq8.errors import Unsupported
 from webq8.formats.onnx.call import Call, Result, operator
 from webq8.ir.ops.elementwise import Binary, Compare, Where
 from webq8.ir.ops.indexing import INDICES, Gather, Index, IndexPut, Scatter
+from webq8.ir.ops.quantize import Dequantize
 from webq8.ir.ops.rules import axis as axis_of
 from webq8.ir.ops.sort import TopK
-from webq8.ir.types import BadArg, Ref
+from webq8.ir.types import BadArg, PerTensor, Ref
 
 
 def _indices(c: Call, n: int = 1) -> Ref:
@@ -25,6 +26,11 @@ def _from_start(c: Call, index: Ref, size: int) -> Ref:
 @operator("Gather")
 def gather(c: Call) -> Result:
     at, index = axis_of(c.integer("axis", 0), len(c.shape())), _indices(c)
+    table = c.g.dequantized.get(c.value(0).ref)
+    if table is not None and isinstance(
+        c.g.type(table).quantization, PerTensor
+    ):  # rows stay integers until they are read
+        return c.emit(Dequantize(c.emit(Index(table, (index,), (at,), from_end=True))))
     return c.moved(lambda x: Index(x, (index,), (at,), from_end=True))
 
 

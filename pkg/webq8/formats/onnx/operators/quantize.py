@@ -55,7 +55,7 @@ def _typed(c: Call, n: _Numbers) -> Quantization:
         count = (numel(c.g.type(n.scale).shape),)
         zero = c.numbers([0] * count[0], count, "int32") if n.zero is None else n.zero
         return Dynamic(c.reshaped(n.scale, count), c.reshaped(zero, count), n.axis)
-    for scale in scales:
+    for scale in (min(scales), max(scales), *(s for s in scales if s != s)):
         check_scale(scale, "scale: ")
     if n.axis is None:
         return PerTensor(scales[0], zeros[0] if zeros else 0)
@@ -153,7 +153,7 @@ def dynamic_quantize_linear(c: Call) -> Result:
 
 def quantized_by_itself(c: Call, x: Ref) -> tuple[Value, Ref, Value]:
     """x as uint8, and the scale and the zero point that hold all of x, and 0."""
-    scale, zero = c.emit_all(ChooseQparams(x, -128, 127, 0.0, "float32", "int32"))
+    scale, zero = c.emit_all(ChooseQparams(x, -128, 127, 2.0**-126, "float32", "int32"))
     made = _int(c.g.type(x).shape, "int8", Dynamic(scale, zero))
     y = c.g.node(Quantize(x, "int8", -128, 127, scale, zero, divides=True), (made,))[0]
     unsigned = c.cast(binary(c, zero, c.number(128, "int32"), "add"), "uint8")

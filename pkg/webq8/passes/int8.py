@@ -341,7 +341,7 @@ class _Path:
     def _product(self, p: Product, like: Tensor, grid: PerTensor, also: tuple[str, ...]) -> Ref:
         """Inserts a product on int8; maps of one dimension are those of height one."""
         x, shape = self.emit(p.x, self.p.grids[p.x]), self.p._tensor(p.x).shape
-        op = self.p.products.packed(p)
+        op = self.p.products.packed(p, self.p.grids[p.x])
         if not isinstance(op, Conv2d) or len(shape) == 4:
             return self._insert(op.replace(x=x), [like], grid, also)[0]
         n, channels, width = shape

@@ -20,6 +20,9 @@ from webq8.passes.editor import Editor
 
 __all__ = ["Product", "Products"]
 
+_LAST_BITS = 2.0**-22  # by which scales may differ that were multiplied by others than us
+_LARGEST = 2**30  # of a bias; sums of products are below it, but for those that are refused
+
 
 class Product(NamedTuple):
     """A float32 product of `x` with weights, and a bias. `op` is the op on int8 without the constants; `axis` is that
@@ -120,19 +123,45 @@ class Products:
 
     # --- packing
 
-    def packed(self, p: Product) -> Conv2d | Linear:
-        """The op on int8 with its constants; its x is the float32 one still."""
+    def packed(self, p: Product, of_x: PerTensor) -> Conv2d | Linear:
+        """The op on int8 with its constants, for an x of this quantization; its x is the float32 one still.
+
+        Biases of integers that stand for multiples of x's scale · the weights', and those that are none, stay integers.
+        """
         key = p.weight, p.split, p.order
         if key not in self._packed:
             weight = self._integers(p.weight)
             assert weight is not None, "`at` has seen it"
             self._packed[key] = self.editor.add(_laid(weight, p))
-        weights, bias = self._packed[key], p.bias
-        if bias is not None:
-            numbers = _floats(self._integers(bias) or self._tensor(bias))
-            numbers *= self._tensor(weights).shape[0] // len(numbers)
-            bias = self.editor.add(Tensor((len(numbers),), "float32", memoryview(numbers.tobytes())))
+        weights = self._packed[key]
+        bias = self.editor.add(self._bias(p, _scales(self._tensor(weights)), of_x))
         return p.op.replace(weight=weights, bias=bias)
+
+    def _bias(self, p: Product, scales: "array[float]", of_x: PerTensor) -> Tensor:
+        shape = (len(scales),)
+        if (whole := self._whole_bias(p, scales, of_x)) is not None:
+            return Tensor(shape, "int32", memoryview(whole.tobytes()))
+        assert p.bias is not None, "no bias is one of integers"
+        numbers = _floats(self._integers(p.bias) or self._tensor(p.bias))
+        numbers *= len(scales) // len(numbers)
+        return Tensor(shape, "float32", memoryview(numbers.tobytes()))
+
+    def _whole_bias(self, p: Product, scales: "array[float]", of_x: PerTensor) -> "array[int] | None":
+        """The bias as integers that are added to the sums of products; None where it is something else."""
+        if p.bias is None:
+            return array("i", bytes(4 * len(scales)))
+        bias = self._integers(p.bias)
+        if bias is None or bias.dtype != "int32" or numel(bias.shape) != len(scales):
+            return None
+        by, units = bias.quantization, array("f", [f32(of_x.scale) * s for s in scales])
+        own = _scales(bias)
+        own *= len(scales) // len(own)
+        zeros = (
+            by.zero_points if isinstance(by, PerChannel) else bytes([isinstance(by, PerTensor) and by.zero_point != 0])
+        )
+        alike = all(abs(a - b) <= _LAST_BITS * b for a, b in zip(own, units, strict=True))
+        values = array("i", bytes(bias.data or b""))
+        return values if alike and not any(zeros) and max(map(abs, values), default=0) < _LARGEST else None
 
 
 def _laid(weight: Tensor, p: Product) -> Tensor:

@@ -19,10 +19,12 @@ from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.conv import Conv2d
 from webq8.ir.ops.core import Op
 from webq8.ir.ops.elementwise import ON_INT8, Binary, Clamp, Elementwise, Lookup, Unary
+from webq8.ir.ops.matmul import MatMul
 from webq8.ir.ops.move import PixelShuffle, Reshape
 from webq8.ir.ops.pool import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
 from webq8.ir.ops.quantize import Dequantize, Quantize
 from webq8.ir.ops.reduce import FixedPointTable, Mean, check_mean_scales
+from webq8.ir.ops.rules import MAX_TERMS
 from webq8.ir.types import BadArg, PerTensor, Ref, Shape, Tensor, f32
 from webq8.passes.editor import Editor
 from webq8.passes.products import Product, Products
@@ -181,6 +183,12 @@ class _ToInt8:
         finite = all(math.isfinite(f32(255 * self.grids[x].scale)) for x in (a, b) if x in self.grids)
         return (a, b) if found and finite else None
 
+    def multiplies(self, op: Op) -> bool:
+        """Whether an op is a product of matrices that are dequantized int8."""
+        if not isinstance(op, MatMul) or op.alpha != 1.0 or op.addend is not None:
+            return False
+        return op.a in self.grids and op.b in self.grids and self._tensor(op.a).shape[-1] <= MAX_TERMS // 2
+
     def averages(self, op: Op, y: PerTensor) -> "FixedPointTable | bool | None":
         """How a float32 average, quantized like y, runs on int8: by a lookup table, or True where it needs none; None
         where it cannot run on int8."""
@@ -280,6 +288,8 @@ class _Path:
             return self.possible(op.x if way is True else self.p.functions[op.x].base, depth + 1)
         if operands := self.p.operands(op):
             return all(x not in self.p.grids or self.possible(x, depth + 1) for x in operands)
+        if self.p.multiplies(op):
+            return self.p.editor.uses(ref) == 1 and all(self.possible(x, depth + 1) for x in op.reads())
         if not self.p._moves(op) or not (floats := [*self.p._floats(op)]):
             return False
         if ref in self.bases:
@@ -330,6 +340,9 @@ class _Path:
             also = (*also, *self._places(op.x, base))
             averages = op.replace(x=x, table=None if way is True else way)
             self.made[ref, grid] = self._averaged(averages, tensor, grid, also)
+        elif self.p.multiplies(op):
+            on_int8 = op.reading(lambda x: self.emit(x, self.p.grids[x]))
+            [self.made[ref, grid]] = self._insert(on_int8, [tensor], grid, also)
         elif operands := self.p.operands(op):
             a, b = (self.emit(x, self.p.grids[x]) if x in self.p.grids else x for x in operands)
             [self.made[ref, grid]] = self._insert(op.replace(a=a, b=b), [tensor], grid, also)

@@ -13,6 +13,7 @@ from webq8.formats import FORMATS, read_file
 from webq8.formats.onnx.read import read_model
 from webq8.stages import drive
 
+CLASSIFIER = Path(__file__).parents[2] / "web" / "models" / "classifier.pte"
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 ADD = one_node("Add", {"x": X, "y": X}, {"z": "float32"})
 
@@ -167,6 +168,20 @@ def test_open_sizes_are_named() -> None:
 def test_open_sizes_are_given() -> None:
     assert np.array_equal(run(SUM, X, X, shapes={"batch": 3, "y": [3, 4]}), X + X)
     assert np.array_equal(run(SUM, X, X[:, :1], shapes={"y": [3, 1]}), X + X[:, :1])
+
+
+def test_other_shapes_are_planned_once() -> None:
+    with drive(webq8.load(SUM, device="cpu", shapes={"batch": 3, "y": [3, 4]})) as program:
+        one = drive(program.for_shapes({"batch": 1, "y": [1, 4]}))
+        assert np.array_equal(one.run(X[:1], X[:1]), X[:1] * 2)
+        assert drive(one.for_shapes({"batch": 3, "y": [3, 4]})) is program
+        assert drive(program.for_shapes({"batch": 1, "y": [1, 4]})) is one
+        one.close()
+        assert drive(program.for_shapes({"batch": 1, "y": [1, 4]})) is not one
+        with pytest.raises(InputError, match="does not fit y"):
+            drive(program.for_shapes({"y": [2, 4]}))
+    with drive(webq8.load(CLASSIFIER, device="cpu")) as fixed, pytest.raises(InputError, match="are fixed"):
+        drive(fixed.for_shapes({"batch": 1}))
 
 
 @pytest.mark.parametrize(

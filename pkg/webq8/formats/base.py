@@ -74,7 +74,9 @@ class FileMethod(Protocol):
 
 
 class File(NamedTuple):
-    """A file that was read: its methods by name, and its size in bytes."""
+    """A file that was read: its methods by name, and its size in bytes; `reshaped` gives it for other shapes than those
+    that were asked for, where the file leaves some open."""
 
     methods: Mapping[str, FileMethod]
     size: int
+    reshaped: "Callable[[Shapes], File] | None" = None

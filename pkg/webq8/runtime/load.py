@@ -8,8 +8,9 @@ from webq8.backends.base import Backend
 from webq8.backends.find import DEVICES, DeviceName, find_backend
 from webq8.budget import Budget
 from webq8.errors import InputError, LimitError, Webq8Error
-from webq8.formats import Asked, Shapes, read_file
+from webq8.formats import Asked, File, Shapes, read_file
 from webq8.ir.graph import Graph
+from webq8.ir.types import Tensor
 from webq8.runtime.compile import check_memory, check_some, lower_file, plan_methods, rewrite
 from webq8.runtime.program import Program
 from webq8.runtime.source import OnBytes, Source, beside, read
@@ -41,7 +42,8 @@ async def load(
         on_progress: called with a fraction (rising, ending at 1) and a few words on what goes on.
         optimizations: the names of `webq8.passes.OPTIMIZATIONS` to apply; all of them by default. None changes a byte.
         shapes: for an `.onnx` file whose inputs have open sizes, the size of each symbol by name, as in
-            `{"batch": 1, "sequence": 128}`, or the whole shape of an input by the input's name.
+            `{"batch": 1, "sequence": 128}`, or the whole shape of an input by the input's name. Other ones later:
+            `Program.for_shapes`.
 
     Raises FormatError for a damaged file, Unsupported listing everything webq8 cannot run, LimitError where it does not
     fit the device, NoAdapter where there is no GPU.
@@ -58,11 +60,37 @@ async def load(
     pace = _pace(backend)
     file = await pace(read_file.steps(data, name, Asked(shapes or {}, beside(source))))
     clock.lap("parse")
-    budget, refused = Budget(file.size, name), dict[str, Webq8Error]()
-    graphs = await pace(lower_file.steps(file, name, budget, refused))
-    clock.lap("lower")
-    specs = {n: spec_of(method) for n, method in file.methods.items()}
-    return await compile_graphs(graphs, name, device, report, clock, optimizations, specs, refused, budget)
+    return await _Loading(name, device, optimizations).program(file, report, clock)
+
+
+class _Loading:
+    """How a file that was read becomes programs: one for each shapes that are asked for."""
+
+    def __init__(self, name: str, device: DeviceName, optimizations: Collection[str] | None) -> None:
+        self.name, self.device, self.optimizations = name, device, optimizations
+        self.programs: dict[tuple[tuple[Tensor, ...], ...], Program] = {}  # by the types of all methods' inputs
+
+    async def program(self, file: File, report: "_Monotonic | None" = None, clock: "_Clock | None" = None) -> Program:
+        clock, budget, refused = clock or _Clock(), Budget(file.size, self.name), dict[str, Webq8Error]()
+        graphs = await _pace(find_backend(self.device))(lower_file.steps(file, self.name, budget, refused))
+        clock.lap("lower")
+        specs = {n: spec_of(method) for n, method in file.methods.items()}
+        options = self.device, report, clock, self.optimizations, specs, refused, budget
+        program = await compile_graphs(graphs, self.name, *options)
+        self.programs[_inputs(file)] = program
+        if reshaped := file.reshaped:
+
+            async def for_shapes(shapes: Shapes) -> Program:
+                other = reshaped(shapes)
+                found = self.programs.get(_inputs(other))
+                return found if found and not found.closed else await self.program(other)
+
+            program.reshaped = for_shapes
+        return program
+
+
+def _inputs(file: File) -> tuple[tuple[Tensor, ...], ...]:
+    return tuple(method.inputs() for method in file.methods.values())
 
 
 async def compile_graphs(

@@ -9,6 +9,7 @@ from webq8.backends.find import DeviceName
 from webq8.backends.gpu_program import GpuProgram, GpuTensor
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import ClosedError, InputError, Webq8Error, plain, shown
+from webq8.formats import Shapes
 from webq8.ir.plan import Plan
 from webq8.ir.types import Tensor as Type
 from webq8.runtime.inputs import fit
@@ -49,6 +50,11 @@ class Program:
         self._refused, self._computing, self._plans = refused, computing, plans
         self._loaded, self._block = loaded, block
         self._closed = False
+        self.reshaped: Callable[[Shapes], Awaitable[Program]] | None = None  # where the file leaves shapes open
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     @property
     def adapter(self) -> Adapter | None:
@@ -58,6 +64,17 @@ class Program:
     def lost(self) -> bool:
         """Whether the program's device was lost: it cannot run any more, and is to be loaded again."""
         return self._loaded.device is not None and bool(self._loaded.device.lost)
+
+    async def for_shapes(self, shapes: Shapes) -> "Program":
+        """The model for inputs of other shapes, as `load` takes them; those that are left out stay as they are here.
+
+        The file is not read again. A program is made once for each shapes, and is to be closed as this one is. Raises
+        InputError where the file leaves no shapes open, or where these do not fit.
+        """
+        self._check_open()
+        if self.reshaped is None:
+            raise InputError(f"shapes: those of {self.name} are fixed")
+        return await self.reshaped(shapes)
 
     def spec(self, method: str | None = None) -> MethodSpec:
         """The inputs and outputs of a method; of "forward", or the only one, where no name is given."""

@@ -12,7 +12,7 @@ from webq8.ir.types import Shape, Tensor
 from webq8.stages import Stage, Steps
 
 if TYPE_CHECKING:
-    from webq8.formats.onnx.model import OnnxGraph, ValueInfo
+    from webq8.formats.onnx.model import OnnxGraph, OnnxModel, ValueInfo
 
 __all__ = ["is_onnx", "read_onnx"]
 
@@ -64,9 +64,13 @@ def read_onnx(data: bytes | bytearray | memoryview, name: str = "program", asked
 
     asked = asked or Asked()
     model = yield from read_model.steps(memoryview(data).toreadonly().cast("B"), name, asked.beside)
-    graph = inlined(model, name).graph
-    shapes, symbols = _sizes(graph.inputs, asked.shapes, name)
-    return File({"forward": Method(graph, shapes, symbols)}, model.size)
+    return _shaped(inlined(model, name), asked.shapes, name)
+
+
+def _shaped(model: "OnnxModel", given: Shapes, name: str) -> File:
+    shapes, symbols = _sizes(model.graph.inputs, given, name)
+    methods = {"forward": Method(model.graph, shapes, symbols)}
+    return File(methods, model.size, lambda others: _shaped(model, {**given, **others}, name))
 
 
 def _sizes(inputs: "Sequence[ValueInfo]", given: Shapes, name: str) -> tuple[list[Shape], dict[str, int]]:

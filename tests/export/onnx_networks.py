@@ -11,9 +11,9 @@ The networks are alike those of tflite_networks.py; onnxruntime.quantization wri
 ``keyword``      QDQ, its frames are inputs and outputs
 ``transformer``  dynamic with uint8 and with int8 weights, QDQ, weights of four bits
 
-NAME.npz has `in0` (test inputs, one to a row), `out0` (what onnxruntime's CPU makes of each, nothing optimized), labels
-or targets, and the accuracy of the float network. ``keyword`` is given the rows of one digit after the other; its frames
-begin with zeros and are then what the run before gave, so they are left out.
+NAME.npz has `in0` (test inputs, one to a row), `out0` (what onnxruntime's CPU makes of each, nothing optimized),
+labels or targets, and the accuracy of the float network. ``keyword`` is given the rows of one digit after the other;
+its frames begin with zeros and are then what the run before gave, so they are left out.
 """
 
 import sys

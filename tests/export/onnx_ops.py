@@ -421,16 +421,6 @@ ROWS: dict[str, Row] = {
     "einsum_heads": Row('y = Einsum<equation = "bqhd,bkhd->bhqk">(a, b)', "float[2, 3, 2, 5] a, float[2, 4, 2, 5] b"),
     "einsum_sum": Row('y = Einsum<equation = "bij,jk->bi">(a, b)', "float[2, 3, 5] a, float[5, 4] b"),
     "topk": Row("v, i = TopK<axis = -1>(x, k)", F, {"k": np.int64([3])}),
-    "non_max_suppression": Row(
-        "y = NonMaxSuppression(b, s, most, iou, least)",
-        "float[1, 2, 12] s",
-        {
-            "b": np.sort(RNG.uniform(0, 1, (1, 12, 2, 2)), 2).reshape(1, 12, 4).astype(np.float32),
-            "most": np.int64([4]),
-            "iou": np.float32([0.4]),
-            "least": np.float32([0.1]),
-        },
-    ),
     "cum_sum": Row("y = CumSum<reverse = 1>(x, a)", F, {"a": np.int64(2)}),
     "trilu": Row("y = Trilu<upper = 0>(x)", F),
     "one_hot": Row(
@@ -447,16 +437,6 @@ ROWS: dict[str, Row] = {
     ),
     "logical": Row(
         "a = Less(x, y) b = GreaterOrEqual(x, h) c = And(a, b) d = Not(c) z = Or(d, a)", G, {"h": np.float32(0.1)}
-    ),
-    "lstm": Row(
-        "y, h, c = LSTM<hidden_size = 4>(x, w, r, b)",
-        "float[5, 1, 6] x",
-        {"w": f32(1, 16, 6, of=0.5), "r": f32(1, 16, 4, of=0.5), "b": f32(1, 32)},
-    ),
-    "gru": Row(
-        "y, h = GRU<hidden_size = 4, linear_before_reset = 1>(x, w, r, b)",
-        "float[5, 1, 6] x",
-        {"w": f32(1, 12, 6, of=0.5), "r": f32(1, 12, 4, of=0.5), "b": f32(1, 24)},
     ),
 }
 

@@ -1,0 +1,27 @@
+"""TFLite and ONNX files by `device="cpu"`: single ops, and networks with what they were trained for."""
+
+import numpy as np
+import pytest
+import webq8
+from format_goldens import KINDS, Case, answers, check, network_cases, op_cases, outputs_of
+from webq8.stages import drive
+
+OPS = [pytest.param(case, id=f"{kind}-{case.name}") for kind in KINDS for case in op_cases(kind)]
+NETWORKS = [pytest.param(case, id=f"{kind}-{case.name}") for kind in KINDS for case in network_cases(kind)]
+
+
+def outputs(case: Case) -> list[list[np.ndarray]]:
+    with drive(webq8.load(case.model, device="cpu", shapes=case.shapes)) as program:
+        return outputs_of(program, case)
+
+
+@pytest.mark.parametrize("case", OPS)
+def test_op(case: Case) -> None:
+    check(case, outputs(case))
+
+
+@pytest.mark.parametrize("case", NETWORKS)
+def test_network(case: Case) -> None:
+    got = outputs(case)
+    check(case, got)
+    np.testing.assert_array_equal(answers(case, got) == case.right, answers(case, case.wanted) == case.right)

@@ -1,0 +1,25 @@
+"""TFLite and ONNX files on the GPU of the desktop."""
+
+import pytest
+import webq8
+from format_goldens import KINDS, Case, check, network_cases, op_cases, outputs_of
+from webq8.backends import native
+from webq8.stages import drive
+
+OPS = [pytest.param(case, id=f"{kind}-{case.name}") for kind in KINDS for case in op_cases(kind)]
+NETWORKS = [pytest.param(case, id=f"{kind}-{case.name}") for kind in KINDS for case in network_cases(kind, most=24)]
+
+AWAITED = (
+    *("tflite-arg_max", "tflite-arg_min", "tflite-topk_v2", "tflite-float_average_pool_2d_same"),
+    *("onnx-qlinear_add_s8", "onnx-qdq_add", "onnx-qdq_add_s8", "onnx-qdq_sub", "onnx-qdq_max"),
+    "onnx-transformer_qdq_u8s8_pc",
+)
+pytestmark = pytest.mark.usefixtures("kernels")
+
+
+@pytest.mark.parametrize("case", [c for c in (*OPS, *NETWORKS) if c.id not in AWAITED])
+def test_case(case: Case) -> None:
+    before = native.backend.live()["buffers"]
+    with drive(webq8.load(case.model, device="native", shapes=case.shapes)) as program:
+        check(case, outputs_of(program, case))
+    assert native.backend.live()["buffers"] == before

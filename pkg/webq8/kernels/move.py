@@ -56,7 +56,7 @@ def _permuted_from(op: Permute, reads: Sequence[Tensor], _: Sequence[Tensor]) ->
 def permute(op: Permute, call: Call) -> Iterator[Dispatch | Alias]:
     """Maps of int8 lie channels-last: with their channels as the last axis they are the same bytes, but for padding."""
     x, y = call[op.x], call.out
-    maps = next((t for t in (x, y) if t.layout_name == "channels"), None)
+    maps = next((t for t in (x, y) if t.dtype == "int8" and t.layout_name == "channels"), None)
     if maps and maps.layout.padded == maps.layout.channels:
         yield Alias(x.id, y.id)
     elif y is maps:

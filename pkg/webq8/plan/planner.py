@@ -98,8 +98,17 @@ class _Planner:
             if name := self._reads(node):
                 self.layouts |= dict.fromkeys(map(self._original, node.op.reads(bound=True)), name)
         self.layouts |= {i: name for i, name in self.wanted.items() if name}
-        for i, t in enumerate(tensors):
-            self.layouts.setdefault(i, default_layout(t.shape, t.dtype))
+        for ref in (*self.graph.inputs, *(state.value for state in self.graph.states)):
+            self.layouts.setdefault(ref, "plain")  # as it comes
+        for node in nodes:  # what a kernel that works in any layout makes is like what it reads
+            shape = tensors[node.outputs[0]].shape
+            bound: tuple[int, ...] = (*map(self._original, node.op.reads()), *node.outputs)
+            alike = [i for i in bound if (tensors[i].dtype, tensors[i].shape) == ("int8", shape)]
+            if known := next((self.layouts[i] for i in alike if i in self.layouts), None):
+                for i in alike:
+                    self.layouts.setdefault(i, known)
+        for n, t in enumerate(tensors):
+            self.layouts.setdefault(n, default_layout(t.shape, t.dtype))
 
     def _reads(self, node: Node) -> LayoutName | None:
         """The layout that a node's kernel reads; None for any."""

@@ -3,7 +3,6 @@
 from webq8.dtypes import numel
 from webq8.errors import Unsupported
 from webq8.formats.tflite.operators.conv import constant_of, int32_bias, per_channel
-from webq8.formats.tflite.operators.elementwise import is_int8
 from webq8.formats.tflite.schema import lowers
 from webq8.formats.tflite.values import Emitter, Lowered, Value
 from webq8.formats.tflite.windows import activated, bounds_of
@@ -54,9 +53,7 @@ def batch_matmul(g: Emitter, a: Value, b: Value, *, adj_x: int, adj_y: int) -> L
     if len(b.shape) > 2 or adj_x:
         x, y = (_expanded(g, ref, lead) for ref in (x, y))
     op = MatMul(x, y, transposed=bool(adj_y))
-    if is_int8(a):
-        raise BadArg("int8 is not supported", Unsupported)
-    return g.builder.emit(op)
+    return g.emit(op)
 
 
 def _turned(g: Emitter, x: Value, turn: bool) -> Ref:

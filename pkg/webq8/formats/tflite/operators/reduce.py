@@ -11,6 +11,7 @@ from webq8.formats.tflite.values import Emitter, Lowered, Maps, Value
 from webq8.formats.tflite.windows import activated, one_scale
 from webq8.ir.builder import Builder
 from webq8.ir.ops import reduce as ops
+from webq8.ir.ops.create import Cast
 from webq8.ir.ops.elementwise import Binary, Clamp, Compare, Unary
 from webq8.ir.ops.move import Reshape
 from webq8.ir.ops.rules import axis as axis_of
@@ -92,11 +93,18 @@ def all_(g: Emitter, x: Value, axes: Value, *, keep: int) -> Lowered:
     return _reduced(g, x, axes, keep, make)
 
 
+def _ordered(g: Emitter, x: Value) -> Ref:
+    """Elements of a dtype that is put in order: int8 as int32."""
+    if x.dtype in ("float32", "int32"):
+        return x.ref
+    return g.builder.emit(Cast(g.builder.quantized(x.ref, None), "int32", x.shape))
+
+
 def _arg_extremum(name: str, largest: bool) -> None:
     @lowers(name)
     def lowered(g: Emitter, x: Value, axis: Value) -> Lowered:
         at = axis_of(axis.integer("the axis"), len(x.shape))
-        return g.builder.emit(ops.ArgExtremum(x.ref, (at,), False, largest, g.declared().dtype))
+        return g.builder.emit(ops.ArgExtremum(_ordered(g, x), (at,), False, largest, g.declared().dtype))
 
 
 _arg_extremum("ARG_MAX", True)
@@ -151,5 +159,8 @@ def cumsum(g: Emitter, x: Value, axis: Value, *, exclusive: int, reverse: int) -
 
 @lowers("TOPK_V2")
 def top_k(g: Emitter, x: Value, k: Value) -> Lowered:
-    op = TopK(x.ref, max(len(x.shape) - 1, 0), k.integer("k"), True, g.declared(1).dtype)
-    return [*g.builder.emit_all(op)]
+    op = TopK(_ordered(g, x), max(len(x.shape) - 1, 0), k.integer("k"), True, g.declared(1).dtype)
+    values, indices = g.builder.emit_all(op)
+    if g.type(values).dtype != x.dtype:
+        values = g.builder.emit(Cast(values, x.dtype, g.type(values).shape))
+    return [values, indices]

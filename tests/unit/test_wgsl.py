@@ -103,13 +103,13 @@ def test_params_by_name() -> None:
 
 
 def test_params_are_aligned() -> None:
-    arithmetic = dict.fromkeys(("a_scale", "b_scale", "alpha", "inv_y_scale", "y_min", "y_max"), 0.5)
+    arithmetic = dict.fromkeys(("a_scale", "b_scale", "alpha", "inv_y_scale", "y_min", "y_max", "y_scale"), 0.5)
     arithmetic |= dict.fromkeys(("a_zero_point", "b_zero_point", "y_zero_point"), -1)
     arithmetic |= {"a_multiplier": 2, "b_multiplier": 3, "bias": -4, "shift": 5}
     values = {"rank": 5, "tensor": TENSOR, "axes": (6, 7, 8, 0, 9), "arithmetic": arithmetic}
     data = wgsl.pack_params(wgsl.kernel("binary_int8"), values)
     expected = struct.pack(
-        "<I12x4I5I108xififffiff3iI12x",
+        "<I12x4I5I108xififffiff3iIf8x",
         5,
         1,
         2,
@@ -130,6 +130,7 @@ def test_params_are_aligned() -> None:
         3,
         -4,
         5,
+        0.5,
     )
     assert data == expected
     reduction = {"results": 1, "count": 2, "divisor": 3.0}

@@ -1,5 +1,6 @@
 // uses dot4
 // uses int8
+// uses scaled
 // Sums, products and extremes of two tensors that stand for floats, quantized.
 
 const ADD = 0u;
@@ -25,6 +26,7 @@ struct Arithmetic {
   b_multiplier: i32,
   bias: i32,
   shift: u32,
+  y_scale: f32,
 }
 
 fn floats_of_a(a: vec4<i32>) -> vec4<f32> {
@@ -51,8 +53,13 @@ fn combined(a: vec4<f32>, b: vec4<f32>) -> u32 {
       v = a + params.arithmetic.alpha * b;
     }
   }
-  let scaled = v * params.arithmetic.inv_y_scale;
-  return pack(rounded(scaled, params.arithmetic.y_zero_point, params.arithmetic.y_min, params.arithmetic.y_max));
+  var quanta = v * params.arithmetic.inv_y_scale;
+  if (divides) {
+    for (var lane = 0u; lane < 4u; lane++) {
+      quanta[lane] = scaled(bitcast<u32>(v[lane]), params.arithmetic.y_scale, params.arithmetic.inv_y_scale);
+    }
+  }
+  return pack(rounded(quanta, params.arithmetic.y_zero_point, params.arithmetic.y_min, params.arithmetic.y_max));
 }
 
 // Of int8 values as they are stored.

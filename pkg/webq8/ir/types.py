@@ -15,6 +15,7 @@ __all__ = [
     "Quantization",
     "Ref",
     "Refs",
+    "Rows",
     "Shape",
     "Tensor",
     "check_scale",
@@ -81,6 +82,10 @@ class Tensor(Record):
     def type(self) -> "Tensor":
         """The same without its data."""
         return self if self.data is None else self.replace(data=None)
+
+
+class Rows(Tensor):
+    """A result with at most so many rows: those that begin with −1 are none."""
 
 
 def f32(x: float) -> float:

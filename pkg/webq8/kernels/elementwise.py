@@ -162,7 +162,7 @@ def binary(op: Binary, call: Call) -> Iterator[Dispatch]:
     """By dtype: quantized int8, integers that are computed in 64 bits, or float32 and int32."""
     a, b, y = call[op.a], call[op.b], call.out
     if y.quantization is not None:
-        yield _binary_int8(a, b, y, op.function, op.bounds, op.alpha)
+        yield _binary_int8(a, b, y, op.function, op.bounds, op.alpha, divides=op.divides)
     elif a.dtype in _WIDE:
         yield _integers(y, op.function, a.dtype, (a, b), op.alpha)
     else:
@@ -220,8 +220,10 @@ def _binary_int8(
     bounds: tuple[int, int],
     alpha: float,
     fixed: Mapping[str, int] = MappingProxyType({"a_multiplier": 0, "b_multiplier": 0, "bias": 0, "shift": 0}),
+    divides: bool = False,
 ) -> Dispatch:
     """int8 and int8, or int8 and float32, to int8. `fixed` are the numbers of a sum in fixed point."""
+    constants: dict[str, str | bool] = {"function": function} | ({"divides": True} if divides else {})
     y, is_float = out.layout, b.dtype == "float32"
     bind = {"a": a.id, "b": b.id, "y": out.id}
     arithmetic = {
@@ -234,14 +236,15 @@ def _binary_int8(
         "y_zero_point": out.zero_point,
         "y_min": bounds[0],
         "y_max": bounds[1],
+        "y_scale": f32(out.scale),
         **fixed,
     }
     alike = all(t.dtype == "int8" and t.shape == out.shape and t.layout.same_bytes(y) for t in (a, b))
     if alike and y.words % 4 == 0:
         flat: dict[str, Param] = {"groups": y.words // 4, "arithmetic": arithmetic}
-        return Dispatch("binary_int8_flat", bind, flat, threads=y.words // 4, constants={"function": function})
+        return Dispatch("binary_int8_flat", bind, flat, y.words // 4, constants)
     params = _bytes_walk(a, b, out) | {"arithmetic": arithmetic}
-    return Dispatch("binary_int8", bind, params, y.words, {"function": function, "b_is_float": is_float})
+    return Dispatch("binary_int8", bind, params, y.words, constants | {"b_is_float": is_float})
 
 
 def _strides(operand: Operand, out: Shape) -> list[int]:

@@ -345,7 +345,8 @@ class _Path:
             [self.made[ref, grid]] = self._insert(on_int8, [tensor], grid, also)
         elif operands := self.p.operands(op):
             a, b = (self.emit(x, self.p.grids[x]) if x in self.p.grids else x for x in operands)
-            [self.made[ref, grid]] = self._insert(op.replace(a=a, b=b), [tensor], grid, also)
+            divides = self._quantize.divides
+            [self.made[ref, grid]] = self._insert(op.replace(a=a, b=b, divides=divides), [tensor], grid, also)
         else:
             new = {x: self.emit(x, grid) for x in self.p._floats(op)}
             outs = self._insert(op.reading(lambda x: new.get(x, x)), map(self.p._tensor, node.outputs), grid, also)
@@ -386,8 +387,12 @@ class _Path:
         bounds = self._clamps(ref, base) if self.p.grids[base] == grid else None
         if bounds:
             return clamp_table(*_quantized_bounds(bounds, grid))
+        return numerics.quantized(self.p._values(ref, base), grid, divides=self._quantize.divides)
+
+    @property
+    def _quantize(self) -> Quantize:
         assert isinstance(self.quantize.op, Quantize), "it is what the way leads to"
-        return numerics.quantized(self.p._values(ref, base), grid, divides=self.quantize.op.divides)
+        return self.quantize.op
 
     def _clamps(self, ref: Ref, base: Ref) -> tuple[float, float] | None:
         """The bounds of a function that only clamps its argument; None for other functions, and for scales by which

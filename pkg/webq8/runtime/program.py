@@ -231,7 +231,13 @@ class Program:
 
 def _array(spec: TensorSpec, output: Output) -> Any:
     assert output.data is not None
-    return to_array(output.data[: numel(spec.shape) * ITEMSIZE[spec.dtype]], spec.shape, spec.dtype)
+    data, shape = output.data[: numel(spec.shape) * ITEMSIZE[spec.dtype]], spec.shape
+    if spec.partial:  # rows of −1 are no results
+        size = numel(shape[1:]) * ITEMSIZE[spec.dtype]
+        rows = (data[at : at + size] for at in range(0, len(data), size))
+        data = memoryview(b"".join(row for row in rows if row != b"\xff" * size))
+        shape = (len(data) // size, *shape[1:])
+    return to_array(data, shape, spec.dtype)
 
 
 def _tensor(spec: TensorSpec, output: Output) -> Tensor:

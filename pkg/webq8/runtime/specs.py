@@ -6,7 +6,7 @@ from typing import Any
 from webq8.errors import plain
 from webq8.formats.base import FileMethod, Names
 from webq8.ir.graph import Fixed, Graph
-from webq8.ir.types import Tensor
+from webq8.ir.types import Rows, Tensor
 from webq8.records import Record
 
 __all__ = ["MethodSpec", "TensorSpec", "ValueSpec", "graph_spec", "listed", "spec_of"]
@@ -16,9 +16,10 @@ class TensorSpec(Record):
     shape: tuple[int, ...]
     dtype: str
     name: str = ""
+    partial: bool = False  # there may be fewer rows
 
     def __str__(self) -> str:
-        return f"{self.dtype} {list(self.shape)}"
+        return f"{self.dtype} {list(self.shape)}" + ", or fewer rows" * self.partial
 
 
 class ValueSpec(Record):
@@ -59,5 +60,8 @@ def _spec(inputs: Sequence[Tensor], outputs: Sequence[Tensor | Fixed], names: Na
     takes, gives = zip(inputs, names.inputs, strict=True), zip(outputs, names.outputs, strict=True)
     return MethodSpec(
         tuple(TensorSpec(t.shape, t.dtype, n) for t, n in takes),
-        tuple(ValueSpec(v.value, n) if isinstance(v, Fixed) else TensorSpec(v.shape, v.dtype, n) for v, n in gives),
+        tuple(
+            ValueSpec(v.value, n) if isinstance(v, Fixed) else TensorSpec(v.shape, v.dtype, n, isinstance(v, Rows))
+            for v, n in gives
+        ),
     )

@@ -1,6 +1,7 @@
 """Every op in numpy, step by step in float32: `device="cpu"`. Importing it imports the functions of all ops."""
 
 from webq8.backends.reference import (
+    boxes,
     conv,
     create,
     elementwise,
@@ -19,6 +20,7 @@ from webq8.backends.reference import (
 from webq8.backends.reference.core import fold_constants, initial_states, run_graph
 
 __all__ = [
+    "boxes",
     "conv",
     "create",
     "elementwise",

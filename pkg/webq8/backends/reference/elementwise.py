@@ -162,7 +162,9 @@ def binary(op: Binary, arrays: Arrays) -> Array:
     first = dequantized(a, arrays.quantization(op.a))
     second = dequantized(b, arrays.quantization(op.b)) if b.dtype == np.int8 else b
     y = arrays.out_quantization
-    return to_integers(_combined(op, first, second) * inverse(y.scale), y.zero_point, *op.bounds)
+    combined = _combined(op, first, second)
+    quanta = combined / np.float32(y.scale) if op.divides else combined * inverse(y.scale)
+    return to_integers(quanta, y.zero_point, *op.bounds)
 
 
 def _combined(op: Binary, a: Array, b: Array) -> Array:

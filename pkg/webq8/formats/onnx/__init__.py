@@ -49,9 +49,9 @@ class Method:
     def lower(self, budget: Budget) -> Steps[tuple[Graph, list[Problem]]]:
         from webq8.formats.onnx.lower import lower_graph
 
-        graph, problems = yield from lower_graph(self.graph, self._inputs, budget)
+        graph, problems, outputs = yield from lower_graph(self.graph, self._inputs, budget)
         if not problems:
-            self._outputs = tuple(graph.tensors[ref] for ref in graph.results)
+            self._outputs = outputs
         return graph, problems
 
 

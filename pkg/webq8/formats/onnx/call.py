@@ -25,13 +25,14 @@ __all__ = ["OPERATORS", "Call", "Result", "Value", "absent", "operator", "shift_
 
 class Value(NamedTuple):
     """A value of the file. Unsigned integers of a quantized tensor are held as signed ones, `shifted` by half of their
-    range, as int8 kernels take them; sums of int32 are `whole` numbers of float32, as which they are used. `kind` is
-    ONNX's dtype where the package has none such."""
+    range, as int8 kernels take them; sums of int32 are `whole` numbers of float32, as which they are used. Of a
+    `partial` one rows of −1 are no results. `kind` is ONNX's dtype where the package has none such."""
 
     ref: Ref
     shifted: bool = False
     kind: str = ""
     whole: bool = False
+    partial: bool = False
 
 
 Result = Ref | Value | tuple[Ref | Value, ...]

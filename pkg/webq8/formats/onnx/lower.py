@@ -1,6 +1,7 @@
 """Lowers the graph of an `.onnx` file to typed ops, node by node, and finds all that keeps it from running."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from webq8.budget import Budget
 from webq8.errors import FormatError, Problem, Unsupported, shown
@@ -10,24 +11,35 @@ from webq8.formats.onnx.model import OnnxGraph, OnnxNode, Unreadable, ValueInfo
 from webq8.formats.onnx.operators import find
 from webq8.formats.onnx.tensors import HELD
 from webq8.ir.graph import Graph
-from webq8.ir.types import BadArg, Ref, Tensor
+from webq8.ir.types import BadArg, Ref, Rows, Tensor
 from webq8.stages import Steps
 
-__all__ = ["lower_graph", "operator_name"]
+__all__ = ["Lowered", "lower_graph", "operator_name"]
 
 
 def operator_name(node: OnnxNode) -> str:
     return f"{node.domain}.{node.operator}" if node.domain else node.operator
 
 
-def lower_graph(graph: OnnxGraph, inputs: Sequence[Tensor], budget: Budget) -> Steps[tuple[Graph, list[Problem]]]:
-    """The graph of typed ops for inputs of these types, and all problems that keep it from running."""
+class Lowered(NamedTuple):
+    """A graph of typed ops, all problems that keep it from running, and the types of its outputs."""
+
+    graph: Graph
+    problems: list[Problem]
+    outputs: tuple[Tensor, ...]
+
+
+def lower_graph(graph: OnnxGraph, inputs: Sequence[Tensor], budget: Budget) -> Steps[Lowered]:
+    """The graph of typed ops for inputs of these types."""
     lowering = Lowering(FoldingBuilder(budget))
     refs = lowering.inputs(graph.inputs, inputs)
     yield from lowering.nodes(graph)
     outputs = tuple(lowering.output(info) for info in graph.outputs)
     g = lowering.g
-    return Graph(tuple(g.tensors), tuple(g.nodes), refs, outputs), lowering.problems
+    partial = (value is not None and value.partial for value in map(lowering.find, (o.name for o in graph.outputs)))
+    tensors = zip(map(g.type, outputs), partial, strict=True) if g.tensors else ()
+    types = (Rows(t.shape, t.dtype) if is_partial else t.type() for t, is_partial in tensors)
+    return Lowered(Graph(tuple(g.tensors), tuple(g.nodes), refs, outputs), lowering.problems, tuple(types))
 
 
 class Lowering:
@@ -91,6 +103,8 @@ class Lowering:
         if handler is None:
             raise BadArg("no such operator in webq8", Unsupported)
         call = Call(node, tuple(self.find(i) for i in node.inputs), self.g, self)
+        if any(value and value.partial for value in call.inputs):
+            raise BadArg("how many rows x has is known in the run only; let the model end before", Unsupported)
         made = results(handler(call))
         if call.unread:
             raise BadArg(f"the attribute {sorted(call.unread)[0]} is not supported", Unsupported)

@@ -169,7 +169,8 @@ class Binary(Op):
     a ^ b, and "atan2", the angle of the point (b, a).
 
     a and b are float32 or integers. Integers wrap around, and their quotients are float32. a may also be int8 with one
-    scale, and b such or float32: then sums, products and extremes are int8 with one scale, within `bounds`.
+    scale, and b such or float32: then sums, products and extremes are int8 with one scale, within `bounds`,
+    quantized as Quantize does, or as it `divides`.
     """
 
     FUSES_BOUNDS = True
@@ -178,6 +179,7 @@ class Binary(Op):
     function: BinaryFunction
     alpha: float = 1.0
     bounds: tuple[int, int] = INT8
+    divides: bool = False
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         a, b = types[self.a], types[self.b]

@@ -8,6 +8,7 @@ from webq8.formats.onnx.call import OPERATORS, Call, Result
 __all__ = ["find"]
 
 _FAMILIES = (
+    "boxes",
     "conv",
     "create",
     "elementwise",

@@ -158,4 +158,24 @@ def _choose() -> Iterator[Case]:
     yield Case("choose_qparams", "narrow", lambda rng: (float32(rng, 7, 13) * 9, -127, 127, 1e-5))
 
 
-QUANT_CASES = [*_quantize(), *_dequantize(), *_per_channel(), *_choose(), *_by_tensors()]
+def _by_token() -> Iterator[Case]:
+    def numbers(rng: np.random.Generator, lead: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        shape = (*lead, 1)
+        return rng.uniform(0.01, 0.1, shape), rng.integers(-128, 128, shape)
+
+    for shape in ((5, 7), (1, 3, 17), (3, 1, 130), (2, 3, 5), (2, 3, 5, 7), (9,)):
+        name, lead = _name("shape", shape), shape[:-1]
+        choose = "choose_qparams_per_token_asymmetric"
+        yield Case(choose, name, lambda rng, s=shape: (float32(rng, *s) + rng.normal(size=(*s[:-1], 1)).astype("f"),))
+        yield Case(choose, f"{name}-positive", lambda rng, s=shape: (abs(float32(rng, *s)), 1))
+        yield Case(
+            "quantize_per_token",
+            name,
+            lambda rng, s=shape, n=lead: (float32(rng, *s) * 4, *numbers(rng, n), -128, 127, 1),
+        )
+        yield Case(
+            "dequantize_per_token", name, lambda rng, s=shape, n=lead: (int8(rng, *s), *numbers(rng, n), -128, 127, 1)
+        )
+
+
+QUANT_CASES = [*_quantize(), *_dequantize(), *_per_channel(), *_choose(), *_by_tensors(), *_by_token()]

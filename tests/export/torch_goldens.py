@@ -311,6 +311,18 @@ def quant_rows(rng: np.random.Generator) -> Iterator[Row]:
     choose = by_number(decomposed.choose_qparams.tensor)
     yield Row("choose_qparams", "int8", (floats(rng, 3, 5) + np.float32(1), -128, 127, 1e-5, 1), choose)
     yield Row("choose_qparams", "uint8", (floats(rng, 3, 5) - np.float32(9), 0, 255, 1e-5, 0), choose)
+    tokens = floats(rng, 2, 3, 7) + floats(rng, 2, 3, 1)
+    choose = decomposed._choose_qparams_per_token_asymmetric_impl
+    yield Row("choose_qparams_per_token_asymmetric", "int8", (tokens, 1), by_number(choose))
+    # float64, as they are chosen: float32 holds them
+    numbers = (
+        rng.uniform(0.01, 0.1, (2, 3, 1)).astype(np.float32).astype(np.float64),
+        rng.integers(-128, 128, (2, 3, 1)),
+    )
+    rest = *numbers, -128, 127, 1
+    yield Row("quantize_per_token", "int8", (tokens, *rest), by_number(decomposed.quantize_per_token))
+    by_token = by_number(lambda *args: decomposed.dequantize_per_token(*args, torch.float32))
+    yield Row("dequantize_per_token", "int8", (int8(rng, 2, 3, 7), *rest), by_token)
 
 
 # --- sums, windows, orders of float32

@@ -74,6 +74,35 @@ def dequantize_per_channel(
     return y
 
 
+@oracle("quantize_per_token")
+def quantize_per_token(x: np.ndarray, scales: np.ndarray, zero_points: np.ndarray, *bounds: Any) -> np.ndarray:
+    rows, numbers = x.reshape(-1, x.shape[-1]), (scales.ravel(), zero_points.ravel())
+    each = [quantize_per_tensor(row, s, z, *bounds) for row, s, z in zip(rows, *numbers, strict=True)]
+    return np.array(each).reshape(x.shape)
+
+
+@oracle("dequantize_per_token")
+def dequantize_per_token(x: np.ndarray, scales: np.ndarray, zero_points: np.ndarray, *_: Any) -> np.ndarray:
+    shape = (*x.shape[:-1], 1)
+    # here the difference is of whole numbers from the start
+    whole = x.astype(np.int64) - zero_points.reshape(shape)
+    return whole.astype(np.float32) * scales.reshape(shape).astype(np.float32)
+
+
+@oracle("choose_qparams_per_token_asymmetric")
+def choose_qparams_per_token_asymmetric(x: np.ndarray, dtype: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """As torch has it, in float32."""
+    scales, zero_points = np.empty((*x.shape[:-1], 1)), np.empty((*x.shape[:-1], 1), np.int64)
+    for row in np.ndindex(x.shape[:-1]):
+        low, high = np.float32(min(0, x[row].min())), np.float32(max(0, x[row].max()))
+        scale = max((high - low) / np.float32(255), np.finfo(np.float32).eps)
+        lowest, highest = low / scale, high / scale
+        by_low = (np.float32(-128) + lowest) + (np.float32(127) + highest) > 0
+        place = np.float32(-128) - lowest if by_low else np.float32(127) - highest
+        scales[row], zero_points[row] = scale, int(np.rint(np.clip(place, -128, 127)))
+    return scales, zero_points
+
+
 @oracle("choose_qparams")
 def choose_qparams(
     x: np.ndarray, qmin: int, qmax: int, eps: float = float(np.finfo(np.float32).eps), dtype: Any = None

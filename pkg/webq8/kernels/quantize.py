@@ -13,6 +13,8 @@ from webq8.kernels.layouts import words_params
 from webq8.kernels.registry import Call, Operand, kernel
 from webq8.plan.layout import LayoutName
 
+_ROW_THREADS = 64  # of wgsl/choose_qparams.wgsl, a workgroup
+
 __all__: list[str] = []
 
 
@@ -154,8 +156,17 @@ def _dequantize_channels(op: Dequantize, call: Call) -> Dispatch:
 
 @kernel(ChooseQparams)
 def choose_qparams(op: ChooseQparams, call: Call) -> Iterator[Dispatch]:
-    x = call[op.x]
-    params = {"count": numel(x.shape), "qmin": op.low, "qmax": op.high, "steps": op.high - op.low, "eps": f32(op.eps)}
-    for out, zero_point in zip(call.outs, (False, True), strict=True):
-        constants = {"zero_point": zero_point, "wide": ITEMSIZE[out.dtype] == 8}
-        yield Dispatch("choose_qparams", {"x": x.id, "y": out.id}, params, threads=1, constants=constants)
+    x, (scales, zero_points) = call[op.x], call.outs
+    rows = numel(scales.shape)
+    bounds = {"qmin": op.low, "qmax": op.high, "steps": op.high - op.low, "eps": f32(op.eps)}
+    yield Dispatch(
+        "choose_qparams",
+        {"x": x.id, "scales": scales.id, "zero_points": zero_points.id},
+        {"rows": rows, "length": numel(x.shape) // max(rows, 1), **bounds},
+        threads=rows * _ROW_THREADS,
+        constants={
+            "wide_scale": _words(scales) == 2,
+            "wide_zero_point": _words(zero_points) == 2,
+            "nearest": op.nearest,
+        },
+    )

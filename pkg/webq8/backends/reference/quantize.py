@@ -6,6 +6,7 @@ import numpy as np
 
 from webq8.backends.reference.core import Array, Arrays, reference
 from webq8.backends.reference.numbers import to_integers
+from webq8.dtypes import numel
 from webq8.ir.ops.quantize import RANGES, ChooseQparams, Dequantize, Quantize, Requantize
 from webq8.ir.types import Dynamic, MaybeRef, PerChannel, PerTensor, Tensor
 
@@ -62,12 +63,17 @@ def dequantize(op: Dequantize, arrays: Arrays) -> Array:
 
 @reference(ChooseQparams)
 def choose_qparams(op: ChooseQparams, arrays: Arrays) -> tuple[Array, ...]:
-    x = arrays[op.x]
-    low, high = np.minimum(x.min(), np.float32(0)), np.maximum(x.max(), np.float32(0))
+    scales, zero_points = arrays.outs
+    x = arrays[op.x].reshape(numel(scales.shape), -1)
+    low, high = np.minimum(x.min(1), np.float32(0)), np.maximum(x.max(1), np.float32(0))
     scale = np.maximum((high - low) / np.float32(op.high - op.low), np.float32(op.eps))
-    first = op.low - np.rint(low / scale)
-    zero_point = int(np.clip(first, op.low, op.high)) if np.isfinite(first) else op.low
-    return np.array([scale], op.scale_dtype), np.array([zero_point], op.zero_point_dtype)
+    bottom, top = np.float32(op.low), np.float32(op.high)
+    first = bottom - np.rint(low / scale)
+    if op.nearest:
+        by_low = (bottom + low / scale) + (top + high / scale) > 0
+        first = np.rint(np.where(by_low, bottom - low / scale, top - high / scale))
+    zero_point = np.where(np.isfinite(first), np.clip(first, op.low, op.high), op.low)
+    return scale.reshape(scales.shape).astype(scales.dtype), zero_point.reshape(scales.shape).astype(zero_points.dtype)
 
 
 @reference(Requantize)

@@ -84,7 +84,12 @@ class Requantize(Op):
 
 class ChooseQparams(Op):
     """The scale, at least eps, and the zero point by which low…high hold all of x, and 0: a tensor of one element each,
-    the first float64 or float32, the second int64 or int32."""
+    the first float64 or float32, the second int64 or int32; or of one for each row [*B, K], of shape [*B, 1].
+
+    zero_point = low − round(min / scale), as torch's `choose_qparams`; or the `nearest` one, as torch's
+    `choose_qparams_per_token_asymmetric` and XNNPACK choose it: round(low − min / scale), or round(high − max / scale)
+    where that errs less.
+    """
 
     x: Ref
     low: int
@@ -92,9 +97,12 @@ class ChooseQparams(Op):
     eps: float
     scale_dtype: str
     zero_point_dtype: str
+    by_row: bool = False
+    nearest: bool = False
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         shape = types[self.x].shape
-        if not numel(shape):
+        if not (shape[-1] if self.by_row and shape else numel(shape)):
             raise BadArg(f"x: there is nothing to choose by in {list(shape)}")
-        return Tensor((1,), self.scale_dtype), Tensor((1,), self.zero_point_dtype)
+        sizes = (*shape[:-1], 1) if self.by_row else (1,)
+        return Tensor(sizes, self.scale_dtype), Tensor(sizes, self.zero_point_dtype)

@@ -19,9 +19,10 @@ from webq8.formats.pte.schema import (
     lowers,
 )
 from webq8.ir.builder import Builder
+from webq8.ir.ops.move import Reshape
 from webq8.ir.ops.quantize import RANGES, ChooseQparams, Dequantize, Quantize, check_range
 from webq8.ir.ops.rules import axis as checked_axis
-from webq8.ir.types import BadArg, Dynamic, PerChannel, PerTensor, Ref, check_scale, f32
+from webq8.ir.types import BadArg, Dynamic, PerChannel, PerTensor, Ref, Shape, check_scale, f32
 
 _DTYPES = tuple(RANGES)
 _NUMBERS = dict(enumerate(("uint8", "int8", "int16", "int32")))  # torch's numbers of dtypes
@@ -342,6 +343,8 @@ def _dequantized(
 
 # --- choosing scale and zero point
 
+_CHOSEN = TensorList((TensorArg(("float64", "float32"), "*Q"), TensorArg(("int64", "int32"), "*Q")))
+
 
 @lowers(
     "quantized_decomposed.choose_qparams.tensor",
@@ -351,7 +354,7 @@ def _dequantized(
     qmax=Int(),
     eps=Number(default=2.0**-23),
     dtype=_DTYPE,
-    out=TensorList((TensorArg(("float64", "float32"), "one"), TensorArg(("int64", "int32"), "one"))),
+    out=_CHOSEN,
 )
 def choose_qparams(g: Builder, x: Argument, qmin: int, qmax: int, eps: float, dtype: str | None) -> tuple[Ref, ...]:
     """The scale, at least eps, and the zero point by which qmin…qmax hold all of x, and 0."""
@@ -359,5 +362,97 @@ def choose_qparams(g: Builder, x: Argument, qmin: int, qmax: int, eps: float, dt
     lowest, highest = RANGES[name]
     if not lowest <= qmin < qmax <= highest:
         raise BadArg(f"qmin {qmin} and qmax {qmax} are no range of {name}: {lowest}…{highest}")
-    scale, zero_point = (t.dtype for t in g.declared) if g.declared else ("float64", "int64")
-    return g.emit_all(ChooseQparams(x.ref, qmin, qmax, eps, scale, zero_point))
+    return g.emit_all(ChooseQparams(x.ref, qmin, qmax, eps, *_dtypes_of_chosen(g)))
+
+
+@lowers(
+    "quantized_decomposed.choose_qparams_per_token_asymmetric.default",
+    "quantized_decomposed::choose_qparams_per_token_asymmetric.out",
+    x=_FLOATS,
+    dtype=_DTYPE,
+    out=_CHOSEN,
+)
+def choose_qparams_per_token_asymmetric(g: Builder, x: Argument, dtype: str | None) -> tuple[Ref, ...]:
+    """The scale, at least 2⁻²³, and the zero point by which int8 hold each row of x [*B, K], and 0; both [*B, 1].
+
+    The zero point is that of the end of the range which is rounded less."""
+    if dtype not in (None, "int8"):
+        raise BadArg(f"dtype: {dtype} is not supported", Unsupported)
+    return g.emit_all(ChooseQparams(x.ref, -128, 127, 2.0**-23, *_dtypes_of_chosen(g), by_row=True, nearest=True))
+
+
+def _dtypes_of_chosen(g: Builder) -> tuple[str, str]:
+    return g.declared_dtype("float64"), g.declared_dtype("int64", 1)
+
+
+def _by_token(x: Argument, scales: Argument, zero_points: Argument) -> tuple[Shape, Dynamic]:
+    """A number for each row: the shape with an axis that counts these, and the numbers along it."""
+    lead = x.shape[:-1]
+    rows = numel(lead)
+    for numbers in (scales, zero_points):
+        if numel(numbers.shape) != rows:
+            raise BadArg(f"{numbers.name}: {list(numbers.shape)} is not a number for each row of {list(x.shape)}")
+    if rows in lead:
+        return x.shape, Dynamic(scales.ref, zero_points.ref, lead.index(rows))
+    return (rows, *x.shape[-1:]), Dynamic(scales.ref, zero_points.ref, 0)
+
+
+@lowers(
+    "quantized_decomposed.quantize_per_token.default",
+    "quantized_decomposed::quantize_per_token.out",
+    x=_FLOATS,
+    scales=_SCALE_TENSOR,
+    zero_points=_ZERO_TENSOR,
+    qmin=_BOUND,
+    qmax=_BOUND,
+    dtype=_DTYPE,
+    out=_RESULT,
+)
+def quantize_per_token(
+    g: Builder,
+    x: Argument,
+    scales: Argument,
+    zero_points: Argument,
+    qmin: int | None,
+    qmax: int | None,
+    dtype: str | None,
+) -> Ref:
+    """q = `quantize_per_tensor` with a scale and a zero point for each row of x [*B, K]."""
+    kind = _result_dtype(g, dtype)
+    shape, by = _by_token(x, scales, zero_points)
+    rows = _reshaped(g, x.ref, shape)
+    y = g.emit(_quantize(x.replace(ref=rows), kind, qmin, qmax, *_refs(by)), by)
+    return y if shape == x.shape else _reshaped(g, g.quantized(y, None), x.shape)
+
+
+@lowers(
+    "quantized_decomposed.dequantize_per_token.default",
+    "quantized_decomposed::dequantize_per_token.out",
+    x=_CODES,
+    scales=_SCALE_TENSOR,
+    zero_points=_ZERO_TENSOR,
+    qmin=_BOUND,
+    qmax=_BOUND,
+    dtype=_DTYPE,
+    out_dtype=_FLOAT32,
+    out=_FLOATS,
+)
+def dequantize_per_token(
+    g: Builder,
+    x: Argument,
+    scales: Argument,
+    zero_points: Argument,
+    qmin: int | None,
+    qmax: int | None,
+    dtype: str | None,
+    out_dtype: int | None,
+) -> Ref:
+    """y = `dequantize_per_tensor` with a scale and a zero point for each row of x [*B, K]."""
+    _check_codes(x, qmin, qmax, dtype)
+    shape, by = _by_token(x, scales, zero_points)
+    rows = x.ref if shape == x.shape else _reshaped(g, g.quantized(x.ref, None), shape)
+    return _reshaped(g, g.emit(Dequantize(g.quantized(rows, by), *_refs(by))), x.shape)
+
+
+def _reshaped(g: Builder, x: Ref, shape: Shape) -> Ref:
+    return x if g.type(x).shape == shape else g.emit(Reshape(x, shape))

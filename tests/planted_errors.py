@@ -87,6 +87,20 @@ PLANTED = (
         ("tests/unit/test_passes.py",),
     ),
     Planted(
+        "inputs by name taken in the order in which they are given",
+        "pkg/webq8/runtime/program.py",
+        "return [given[name] for name in names]",
+        "return [*given.values()]",
+        ("tests/unit/test_runtime.py",),
+    ),
+    Planted(
+        "the channels of a picture left last",
+        "web/model.py",
+        "values = np.moveaxis(values, -1, 0)",
+        "values = values.reshape(channels, height, width)",
+        ("tests/browser/test_model_page.py",),
+    ),
+    Planted(
         "the places of what a kernel takes over forgotten",
         "pkg/webq8/passes/tables.py",
         ", tables=node.places)",

@@ -60,7 +60,9 @@ function openFiles(files) {
 function fetchModel(address) {
   doing("Fetching", async () => {
     hideModel();
-    await showModel(await ask("fetch", [new URL(address, document.baseURI).href]));
+    await showModel(await ask("fetch", [new URL(address, document.baseURI).href]).catch((error) => {
+      throw error.kind === "InputError" ? Object.assign(error, { kind: "Address" }) : error;
+    }));
   });
 }
 

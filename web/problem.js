@@ -26,6 +26,11 @@ const PROBLEMS = {
   FormatError: ["A model file is broken", "It may have been cut off on the way, or is no model at all. Try again."],
   Unsupported: ["A model holds something that webq8 cannot run", "The list below names every such part."],
   LimitError: ["A model does not fit this device", "The browser or the GPU allows less than it needs; see below."],
+  Address: [
+    "The address could not be read",
+    "Check it. Its server must be there, and allow other sites to read the file (CORS); or download the file yourself, " +
+      "and drop it here.",
+  ],
   InputError: ["What was given does not fit", "The text below says what is expected."],
 };
 const UNKNOWN = ["Something went wrong", "Try again; if it happens again, the message below is worth reporting."];

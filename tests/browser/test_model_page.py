@@ -2,7 +2,9 @@
 
 import io
 import re
+import threading
 from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,8 @@ import pytest
 import webq8
 from onnx_writer import Sizes, external, graph, model, node, one_node
 from PIL import Image
-from playwright.sync_api import Browser, Locator, expect
-from visits import START_MS, Visit, under_policy, visit
+from playwright.sync_api import Browser, Locator, Route, expect
+from visits import START_MS, Handler, Visit, under_policy, visit
 from webq8.desktop.site import Site
 from webq8.stages import drive
 
@@ -441,8 +443,8 @@ def test_what_cannot_run_is_listed(bench: Bench) -> None:
 
 def test_address_without_a_model(bench: Bench, site: Site) -> None:
     for given, texts in {
-        "models/absent.pte": ("What was given does not fit", "404"),
-        "http://127.0.0.1:1/x.pte": ("What was given does not fit", "http://127.0.0.1:1/x.pte cannot be fetched"),
+        "models/absent.pte": ("The address could not be read", "404"),
+        "http://127.0.0.1:1/x.pte": ("The address could not be read", "http://127.0.0.1:1/x.pte cannot be fetched"),
         "model.html": ("A model file is broken", "this is an HTML page"),
     }.items():
         bench.page.locator("#address").fill(given)
@@ -451,6 +453,41 @@ def test_address_without_a_model(bench: Bench, site: Site) -> None:
         wrong(bench, *texts)
     bench.requests[:] = [url for url in bench.requests if not url.startswith("http://127.0.0.1:1/")]
     bench.complaints[:] = [text for text in bench.complaints if not re.search("Failed to load|violates", text)]
+
+
+class OtherSite(SimpleHTTPRequestHandler):
+    """A site that has models, and lets all others read those below "open"."""
+
+    def do_GET(self) -> None:
+        data = CLASSIFIER.read_bytes()
+        self.send_response(200)
+        if self.path.startswith("/open/"):
+            self.send_header("Access-Control-Allow-Origin", "*")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_address_of_another_site(chromium: Browser, site: Site) -> None:
+    """Under this site's own policy; what the other site does not let be read is said so."""
+    policies: dict[Any, Handler] = {re.compile(r"/(model\.html|worker\.js)$"): Route.continue_}
+    with ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        with visit(Bench, chromium, site, "model.html", routes=policies) as bench:
+            expect(bench.page.locator("#ready")).to_be_visible(timeout=START_MS)
+            address = bench.page.get_by_label("Or its address")
+            address.fill(f"http://127.0.0.1:{other.server_port}/open/of%20others.pte?raw=1")
+            address.press("Enter")
+            bench.settle()
+            assert bench.text("#model-name") == "of others.pte"
+            address.fill(f"http://127.0.0.1:{other.server_port}/closed/model.pte")
+            address.press("Enter")
+            bench.settle()
+            wrong(bench, "The address could not be read", "(CORS)", "/closed/model.pte cannot be fetched")
+        other.shutdown()
 
 
 def test_inputs_that_do_not_fit(bench: Bench) -> None:

@@ -28,7 +28,7 @@ UNSUPPORTED = DATA / "containers" / "two_delegates.pte"
 SUM = DATA / "states" / "sum.pte"
 
 # A file of each kind, and the arrays that it gave its own runtime; int8 results may be one quantum apart.
-KINDS = [UNET]
+KINDS = [UNET, DATA / "tflite" / "unet_int8.tflite", DATA / "onnx" / "mobilenet_qdq_u8s8_pc.onnx"]
 
 
 class Bench(Visit):

@@ -18,10 +18,12 @@ EXPORT = """\
     open("model.pte", "wb").write(program.buffer)"""
 
 _HOW = f"make one of the PyTorch model with ExecuTorch (pip install executorch):\n{EXPORT}"
-_FROM_TORCH = f"webq8 runs .pte files; {_HOW}"
-_FETCH_AGAIN = "Look at what the address gives in a browser, and load the .pte file itself"
-_UNPACK = "Unpack it first, and load the .pte file in it"
-_SAME_MODEL = f"webq8 runs .pte files, and this cannot be converted; {_HOW}"
+_RUNS = "webq8 runs .tflite, .onnx and .pte files"
+_FROM_TORCH = f"{_RUNS}; {_HOW}"
+_FETCH_AGAIN = "Look at what the address gives in a browser, and load the model's file itself"
+_UNPACK = "Unpack it first, and load the model in it"
+_FROM_KERAS = f"{_RUNS}; make one with tf.lite.TFLiteConverter.from_keras_model(model).convert()"
+_SAME_MODEL = f"{_RUNS}, and this cannot be converted; {_HOW}"
 
 
 def _begins(*starts: bytes) -> Callable[[bytes], bool]:
@@ -50,7 +52,7 @@ _KINDS: tuple[tuple[Callable[[bytes], bool], str, str], ...] = (
         f"Export it again; {_HOW}",
     ),
     (_begins(b"GGUF"), "a GGUF model", _SAME_MODEL),
-    (_begins(b"\x89HDF"), "an HDF5 file, as Keras saves models", _SAME_MODEL),
+    (_begins(b"\x89HDF"), "an HDF5 file, as Keras saves models", _FROM_KERAS),
     (_matches(rb".{8}\{\s*\""), "safetensors: weights without their model", _FROM_TORCH),
     (
         _begins(b"PK\x03\x04", b"PK\x05\x06"),
@@ -68,7 +70,7 @@ _KINDS: tuple[tuple[Callable[[bytes], bool], str, str], ...] = (
 
 
 def what_it_is(data: memoryview) -> str:
-    """A sentence that says what bytes without a .pte file's identifier are, and how to get a file that works."""
+    """A sentence that says what bytes are that no reader takes, and how to get a file that works."""
     head = bytes(data[:512])
     if not head:
         return "there is nothing in it: it holds no byte. Download or export it again"
@@ -76,12 +78,12 @@ def what_it_is(data: memoryview) -> str:
         if fits(head):
             return f"this is {kind}. {advice}"
     if not any(head):
-        return "this is no .pte file: it begins with zeros, as a download does that was not finished. Get it again"
+        return "this is no model: it begins with zeros, as a download does that was not finished. Get it again"
     text = head.decode("utf-8", "ignore")
     if len(head) >= 16 and text.isprintable():
         return f"this is text: {shown(text)}. {_FETCH_AGAIN}"
-    found = f"identifier {head[4:8]!r} instead of b'ET12'" if len(head) >= 8 else f"{len(head)} bytes are too few"
-    return f"this is no .pte file: {found}. {_FROM_TORCH}"
+    found = f"identifier {head[4:8]!r} is of no kind" if len(head) >= 8 else f"{len(head)} bytes are too few"
+    return f"this is no model: {found}. {_FROM_TORCH}"
 
 
 def other_backend(name: str) -> Problem:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from webq8.budget import Budget
-from webq8.errors import InputError, Problem, shown
+from webq8.errors import InputError, OpenShapes, Problem, shown
 from webq8.formats.base import Asked, File, FileOp, Names, Shapes
 from webq8.ir.graph import Fixed, Graph
 from webq8.ir.types import Shape, Tensor
@@ -55,7 +55,7 @@ class Method:
 
 @Stage
 def read_tflite(data: memoryview, name: str = "program", asked: Asked | None = None) -> Steps[File]:
-    """Reads a `.tflite` file; see `formats.read_file`. Raises InputError, which names them, where sizes of its inputs
+    """Reads a `.tflite` file; see `formats.read_file`. Raises OpenShapes, which names them, where sizes of its inputs
     are open and `asked.shapes` does not say them."""
     from webq8.formats.tflite.read import read_model
 
@@ -81,5 +81,6 @@ def _shapes(model: "TfliteModel", method: str, given: Shapes, name: str) -> dict
         shapes[i] = tuple(shape)
     if missing:
         example = f"shapes={{{missing[0]!r}: (…)}}"
-        raise InputError(f"{name}: sizes of the inputs {shown(missing)} are open; give their shapes, as in {example}")
+        text = f"{name}: sizes of the inputs {shown(missing)} are open; give their shapes, as in {example}"
+        raise OpenShapes(text, inputs=missing)
     return shapes

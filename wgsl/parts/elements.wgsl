@@ -1,13 +1,15 @@
 // uses threads
-// Kernels that make y element by element: one thread an element of four or eight bytes, or a word of four 1-byte elements.
+// Kernels that make y element by element: one thread an element of four or eight bytes, or a word of smaller elements.
 // A kernel says how many `y_bytes` an element has, and what its words are: the second of use where it has eight bytes.
 
 fn run(i: u32) {
-  if (y_bytes() == 1u) {
-    if (i < (params.count + 3u) / 4u) {
+  if (y_bytes() < 4u) {
+    let bits = 8u * y_bytes();
+    let first = 32u / bits * i;
+    if (first < params.count) {
       var word = 0u;
-      for (var lane = 0u; lane < min(4u, params.count - 4u * i); lane++) {
-        word = insertBits(word, element(4u * i + lane).x, 8u * lane, 8u);
+      for (var lane = 0u; lane < min(32u / bits, params.count - first); lane++) {
+        word = insertBits(word, element(first + lane).x, bits * lane, bits);
       }
       y[i] = word;
     }

@@ -6,19 +6,38 @@ const INT64 = 2u;
 const INT8 = 3u;
 const UINT8 = 4u;
 const BOOL = 5u;
+const INT16 = 6u;
+const UINT16 = 7u;
+const UINT32 = 8u;
 
 fn bytes_of(dtype: u32) -> u32 {
-  return select(select(4u, 8u, dtype == INT64), 1u, dtype >= INT8);
+  switch dtype {
+    case INT64: {
+      return 8u;
+    }
+    case INT16, UINT16: {
+      return 2u;
+    }
+    case INT8, UINT8, BOOL: {
+      return 1u;
+    }
+    default: {
+      return 4u;
+    }
+  }
 }
 
 // The word that element i begins in.
 fn first_word(i: u32, dtype: u32) -> u32 {
   switch dtype {
-    case FLOAT32, INT32: {
+    case FLOAT32, INT32, UINT32: {
       return i;
     }
     case INT64: {
       return 2u * i;
+    }
+    case INT16, UINT16: {
+      return i / 2u;
     }
     default: {
       return i / 4u;
@@ -29,8 +48,15 @@ fn first_word(i: u32, dtype: u32) -> u32 {
 // Element i of that dtype, from its word and the one after; the bits of a float.
 fn widened_integer(word: u32, next: u32, i: u32, dtype: u32) -> vec2<u32> {
   switch dtype {
-    case FLOAT32: {
+    case FLOAT32, UINT32: {
       return vec2<u32>(word, 0u);
+    }
+    case INT16: {
+      let v = extractBits(bitcast<i32>(word), i % 2u * 16u, 16u);
+      return vec2<u32>(u32(v), u32(v >> 31u));
+    }
+    case UINT16: {
+      return vec2<u32>(extractBits(word, i % 2u * 16u, 16u), 0u);
     }
     case INT32: {
       return vec2<u32>(word, u32(bitcast<i32>(word) >> 31u));

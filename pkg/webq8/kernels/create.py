@@ -51,6 +51,11 @@ def _conversion(
             "start": start,
             "step": step,
         },
-        threads=cdiv(count, 4) if item == 1 else count,
-        constants={"x_dtype": dtype.upper(), "y_dtype": y.dtype.upper(), "sequence": sequence is not None},
+        threads=cdiv(count * min(item, 4), 4),
+        constants={"x_dtype": _kind(dtype), "y_dtype": _kind(y.dtype), "sequence": sequence is not None},
     )
+
+
+def _kind(dtype: str) -> str:
+    """The name of a dtype in wgsl/parts/wide.wgsl; bits of uint64 are those of int64."""
+    return "INT64" if dtype == "uint64" else dtype.upper()

@@ -147,7 +147,7 @@ def _dequantize_channels(op: Dequantize, call: Call) -> Dispatch:
         threads=numel(x.shape),
         constants={
             "size": ITEMSIZE[x.dtype],
-            "is_signed": x.dtype != "uint8",
+            "is_signed": not x.dtype.startswith("u"),
             "wide_scales": numbers.wide_scales,
             "converts_first": not numbers.by_channel,
         },

@@ -21,14 +21,15 @@ def _whole_numbers(c: Call, n: int, zero: int, axis: int) -> Ref:
     point = c.value(zero) if c.has(zero) else None
     sizes = c.shape(zero) if point else ()
     count = numel(sizes)
-    if count > 1 and axis == 0 and len(c.shape(n)) > 2:
-        raise BadArg("zero points for each row of several matrices are not supported", Unsupported)
     scale = c.numbers([1.0] * count, sizes)
     return dequantized(c.as_axis(axis), c.value(n), scale, point)
 
 
 @operator("MatMulInteger")
 def matmul_integer(c: Call) -> Result:
+    for n, sizes in ((2, c.shape(0)[:-2]), (3, c.shape(1)[:-2])):
+        if c.has(n) and len(c.shape(n)) > 1 and numel(sizes) > 1:
+            raise BadArg("zero points for each of several matrices are not supported", Unsupported)
     a = _whole_numbers(c, 0, 2, max(len(c.shape()) - 2, 0))
     b = _whole_numbers(c, 1, 3, len(c.shape(1)) - 1)
     return Value(product(c, a, b), whole=True)

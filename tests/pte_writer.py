@@ -11,14 +11,11 @@ DTYPES = {"uint8": 0, "int8": 1, "int32": 3, "int64": 4, "float16": 5, "float32"
 Fields = dict[int, Callable[[int], None]]
 
 
-class Pte:
+class Flatbuffer:
     """Parts are numbered by where they lie in the file: one may be named as often as one likes."""
 
     def __init__(self) -> None:
         self.b = Builder(1024)
-        self.constants = [self.buffer(b"")]  # number 0 stands for none
-
-    # --- parts
 
     def table(self, fields: Fields) -> int:
         self.b.StartObject(max(fields, default=-1) + 1)
@@ -53,6 +50,14 @@ class Pte:
 
     def buffer(self, data: bytes) -> int:
         return self.table({0: self.offset(self.numbers(np.frombuffer(data, np.uint8), "uint8"))})
+
+
+class Pte(Flatbuffer):
+    """A `.pte` file in the making."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.constants = [self.buffer(b"")]  # number 0 stands for none
 
     # --- values
 

@@ -61,11 +61,10 @@ def read_tflite(data: memoryview, name: str = "program", asked: Asked | None = N
 
     model = yield from read_model.steps(data, name)
     given = dict((asked or Asked()).shapes)
-    methods = {n: Method(model, n, _shapes(model, n, given, name)) for n in model.methods}
     known = {i for method in model.methods.values() for i in method.names.inputs}
     if strange := sorted(given.keys() - known):
         raise InputError(f"{name}: shapes: there is no input {shown(strange[0])}; inputs are {shown(sorted(known))}")
-    return File(methods, model.size)
+    return File({n: Method(model, n, _shapes(model, n, given, name)) for n in model.methods}, model.size)
 
 
 def _shapes(model: "TfliteModel", method: str, given: Shapes, name: str) -> dict[int, Shape]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from webq8.budget import Budget
-from webq8.errors import FormatError, Problem, shown
+from webq8.errors import FormatError, Problem, Unsupported, shown
 from webq8.formats import xnnpack
 from webq8.formats.folding import FoldingBuilder
 from webq8.formats.tflite.model import Subgraph, TfliteModel, TfliteOperator
@@ -29,8 +29,9 @@ def lower_method(
     model: TfliteModel, name: str, shapes: Mapping[int, Shape], budget: Budget
 ) -> Steps[tuple[Graph, list[Problem]]]:
     """Lowers a method with inputs of these shapes: its graph, and all problems that keep it from running."""
+    if shared := [*_shared_variables(model, name)]:
+        return Graph((), (), (), ()), shared
     lowering = _Lowering(model, model.methods[name].subgraph, Emitter(FoldingBuilder(budget)))
-    lowering.problems += _shared_variables(model, name)
     lowering.inputs(shapes)
     yield from lowering.operators()
     return lowering.graph()
@@ -45,6 +46,7 @@ class _Lowering:
         self.values: dict[int, Value | Variable] = {}
         self.missing: set[int] = set()  # tensors that would be computed by what has problems
         self.problems: list[Problem] = []
+        self.initializes = False  # whether it runs once, to give variables their first values
         self.entries: list[Ref] = []
 
     def _attempt(self, node: str, op: str, work: Callable[[], None]) -> bool:
@@ -118,9 +120,10 @@ class _Lowering:
 
     def _initialize(self, index: int) -> None:
         """Runs the subgraph that gives variables their first values, which are to be constants."""
-        if not 0 <= index < len(self.model.subgraphs) or index == self.index:
-            raise BadArg(f"subgraph {index} does not exist, or is this one", FormatError)
+        if not 0 <= index < len(self.model.subgraphs) or index == self.index or self.initializes:
+            raise BadArg(f"subgraph {index} does not exist, or is what calls it", FormatError)
         first = _Lowering(self.model, index, self.g)
+        first.initializes = True
         finish(first.operators())
         if first.problems:
             problem = first.problems[0]
@@ -155,9 +158,9 @@ class _Lowering:
 def _find(call: TfliteOperator) -> Lowering:
     """How a call is lowered; raises BadArg where webq8 cannot."""
     if call.custom:
-        raise BadArg(_FLEX if call.name.startswith("Flex") else _CUSTOM)
+        raise BadArg(_FLEX if call.name.startswith("Flex") else _CUSTOM, Unsupported)
     if (lowering := find_operator(call.name)) is None:
-        raise BadArg("no such op in webq8")
+        raise BadArg("no such op in webq8", Unsupported)
     return lowering
 
 
@@ -169,7 +172,7 @@ def _shared_variables(model: TfliteModel, name: str) -> Iterator[Problem]:
             theirs = _variables(model.subgraphs[method.subgraph])
             if shared := [key for key in own.keys() & theirs.keys() if own[key] or theirs[key]]:
                 text = f"the method {shown(other)} uses the same variables ({shown(sorted(shared))})"
-                yield Problem("variables", "", f"{text}, and methods cannot share what they change")
+                yield Problem("", "", f"{text}, and methods cannot share what they change")
 
 
 def _variables(subgraph: Subgraph) -> Mapping[str, bool]:

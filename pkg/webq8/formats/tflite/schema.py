@@ -39,7 +39,9 @@ class Lowering(NamedTuple):
         given = [*values]
         while len(given) > least and given[-1] is None:
             given.pop()
-        if len(given) < least or (len(given) > most and not any_number) or None in given[:least]:
+        if None in given[:least]:
+            raise BadArg(f"input {given.index(None)} is left out")
+        if len(given) < least or (len(given) > most and not any_number):
             raise BadArg(f"{len(given)} inputs, {least}{f' to {most}' * (most > least)} are expected")
         return given
 

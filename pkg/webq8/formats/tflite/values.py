@@ -84,10 +84,16 @@ def in_order(of_axes: Sequence[int], maps: bool) -> tuple[int, ...]:
 
 class Value:
     """A tensor of the file: in its own shape (`plain`), as maps, or as both; or as neither yet, where it is computed
-    only when it is asked for."""
+    only when it is asked for: then `kind` is the type that it will have."""
 
-    def __init__(self, g: "Emitter", tensor: TfliteTensor, made: "Ref | Maps | Callable[[], Ref | Maps]") -> None:
-        self.g, self.tensor, self.where = g, tensor, g.builder.where
+    def __init__(
+        self,
+        g: "Emitter",
+        tensor: TfliteTensor,
+        made: "Ref | Maps | Callable[[], Ref | Maps]",
+        kind: Tensor | None = None,
+    ) -> None:
+        self.g, self.tensor, self.where, self._kind = g, tensor, g.builder.where, kind
         self._plain: Ref | None = None
         self._maps: Ref | None = None
         self._make = made if callable(made) else None
@@ -155,6 +161,8 @@ class Value:
     @property
     def type(self) -> Tensor:
         """Its type in the file's shape."""
+        if self.pending and self._kind:
+            return self._kind
         if isinstance(held := self.held, Maps):
             tensor = self.g.type(held.ref)
             return tensor.replace(shape=tuple(tensor.shape[i] for i in _FROM_MAPS))

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from webq8.formats.tflite.operators.move import padded, sliced, zero_of
 from webq8.formats.tflite.schema import lowers
-from webq8.formats.tflite.values import Emitter, Lowered, Maps, Value
+from webq8.formats.tflite.values import Emitter, Lowered, Maps, Value, type_of
 from webq8.ir.ops.move import Permute, Reshape
-from webq8.ir.types import BadArg, Ref, Shape
+from webq8.ir.types import BadArg, Ref, Shape, Tensor
 
 __all__ = ["Blocks", "Cropped", "Dilated"]
 
@@ -19,7 +19,8 @@ class Blocks(Value):
     """Maps whose every `block`-th row and column is a map of its own, in a batch of them; margins were added before."""
 
     def __init__(self, g: Emitter, source: Value, block: Pair, before: Pair, after: Pair) -> None:
-        super().__init__(g, g.results[0], lambda: _to_batches(g, source, block, before, after))
+        kind = _in_batches(source.type, block, before, after)
+        super().__init__(g, g.results[0], lambda: _to_batches(g, source, block, before, after), kind)
         self.source, self.block, self.before, self.after = source, block, before, after
 
 
@@ -27,23 +28,31 @@ class Dilated(Value):
     """What a convolution makes of Blocks: blocks of what a dilated convolution makes of their source, of which
     `cropped` gives the map without some rows and columns at its edges."""
 
-    def __init__(self, g: Emitter, block: Pair, cropped: Cropped) -> None:
-        result = g.results[0]
+    def __init__(self, g: Emitter, block: Pair, cropped: Cropped, shape: Shape) -> None:
+        result, none = g.results[0], (0, 0)
+        kind = type_of(result).replace(shape=shape)
         super().__init__(
-            g, result, lambda: _to_batches(g, Value(g, result, cropped((0, 0), (0, 0))), block, (0, 0), (0, 0))
+            g, result, lambda: _to_batches(g, Value(g, result, cropped(none, none)), block, none, none), kind
         )
         self.block, self.cropped = block, cropped
+
+
+def _in_batches(x: Tensor, block: Pair, before: Pair, after: Pair) -> Tensor:
+    """The type of maps in blocks, with margins."""
+    n, h, w, c = x.shape
+    height, width = h + before[0] + after[0], w + before[1] + after[1]
+    if height % block[0] or width % block[1]:
+        raise BadArg(f"blocks of {block} do not divide {height} × {width}")
+    return x.replace(shape=(n * block[0] * block[1], height // block[0], width // block[1], c), data=None)
 
 
 def _to_batches(g: Emitter, x: Value, block: Pair, before: Pair, after: Pair) -> Ref:
     if any((*before, *after)):
         x = Value(g, x.tensor, padded(g, x, (0, *before, 0), (0, *after, 0), zero_of(x)))
     n, h, w, c = x.shape
-    if h % block[0] or w % block[1]:
-        raise BadArg(f"blocks of {block} do not divide {h} × {w}")
     parts = g.builder.emit(Reshape(x.ref, (n, h // block[0], block[0], w // block[1], block[1], c)))
     turned = g.builder.emit(Permute(parts, (2, 4, 0, 1, 3, 5)))
-    return g.builder.emit(Reshape(turned, (n * block[0] * block[1], h // block[0], w // block[1], c)))
+    return g.builder.emit(Reshape(turned, _in_batches(x.type, block, (0, 0), (0, 0)).shape))
 
 
 def _pairs(x: Value, block: Value, margins: Value) -> tuple[Pair, Pair, Pair]:

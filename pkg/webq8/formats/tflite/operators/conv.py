@@ -102,7 +102,9 @@ def _convolved(
         def convolved(x: Value, window: Window) -> Maps | Value:
             return _convolved(g, x, weight, bias, window, groups, activation, depthwise)
 
-        return Dilated(g, x.block, _cropped(x, convolved, window))
+        (n, h, w, _), channels = x.shape, weight.shape[3 if depthwise else 0]
+        shape = n, h - window.kernel[0] + 1, w - window.kernel[1] + 1, channels
+        return Dilated(g, x.block, _cropped(x, convolved, window), shape)
     sizes = window.stride, window.padding, window.dilation, groups
     if x.dtype == "int8":
         weights = _int8_weights(g, weight, depthwise)

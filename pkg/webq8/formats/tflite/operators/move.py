@@ -219,7 +219,9 @@ class Padded(Value):
     """Maps with margins of what stands for zero, which a convolution may have as its own."""
 
     def __init__(self, g: Emitter, x: Value, before: tuple[int, ...], after: tuple[int, ...]) -> None:
-        super().__init__(g, g.results[0], lambda: padded(g, x, before, after, zero_of(x)))
+        shape = tuple(b + size + a for b, size, a in zip(before, x.shape, after, strict=True))
+        kind = x.type.replace(shape=shape, data=None)
+        super().__init__(g, g.results[0], lambda: padded(g, x, before, after, zero_of(x)), kind)
         self.source, self.before, self.after = x, before, after
 
 

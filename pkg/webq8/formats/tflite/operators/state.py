@@ -27,6 +27,8 @@ def read_variable(g: Emitter, variable: Variable) -> Lowered:
 
 @lowers("ASSIGN_VARIABLE")
 def assign_variable(g: Emitter, variable: Variable, value: Value) -> Lowered:
+    if not isinstance(value, Value):
+        raise BadArg("its second input is a variable", FormatError)
     _checked(variable).value = value
     return None
 

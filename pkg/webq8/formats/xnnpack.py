@@ -106,22 +106,23 @@ def _ratio(x: float, y: float) -> float:
 # --- one tensor
 
 
-def requantize(g: Builder, x: Ref, y: PerTensor, dtype: str = "int8") -> Ref:
-    """QUANTIZE of integers: int8, uint8, int16 or int32 to another dtype or quantization."""
+def requantize(g: Builder, x: Ref, y: PerTensor, dtype: str = "int8", alike: bool = True) -> Ref:
+    """QUANTIZE of integers: int8, uint8, int16 or int32 to another dtype or quantization. `alike`: int8 tensors are of
+    one dtype in the file, too, of which XNNPACK takes care."""
     source = g.type(x)
     if source.dtype == dtype and source.quantization == y:
         return x
-    numbers = _requantized(quantization(g, x), source.dtype, y, dtype)
+    numbers = _requantized(quantization(g, x), source.dtype, y, dtype, alike and source.dtype == dtype)
     if source.dtype == dtype == "int8":
         return _lookup(g, x, y, numbers)
     return g.emit(Requantize(x, dtype, numbers), y)
 
 
-def _requantized(x: PerTensor, x_dtype: str, y: PerTensor, y_dtype: str) -> tuple[int, ...]:
+def _requantized(x: PerTensor, x_dtype: str, y: PerTensor, y_dtype: str, alike: bool) -> tuple[int, ...]:
     """Results for all bytes; or the steps at which larger integers become the next byte."""
     low, high = RANGES[y_dtype]
     ratio = _ratio(x.scale, y.scale)
-    if x_dtype == y_dtype and 2**-8 <= ratio <= 2**7:  # XNNPACK's
+    if alike and 2**-8 <= ratio <= 2**7:  # XNNPACK's
         by = round(256 * ratio)
         values = ((((q - x.zero_point) * by + 128) >> 8) + y.zero_point for q in range(*_span(x_dtype)))
     else:
@@ -346,7 +347,8 @@ def squared_difference(g: Builder, a: Ref, b: Ref, y: PerTensor) -> Ref:
 
 
 def divide(g: Builder, a: Ref, b: Ref, y: PerTensor, bounds: Bounds = INT8) -> Ref:
-    """Quotients of 0, which the runtime refuses, are 0."""
+    """Quotients by 0, which the runtime refuses, are 0; those below a step of y are right here, where the
+    runtime shifts by more bits than there are."""
     p, q = quantization(g, a), quantization(g, b)
     scaled = multiplier(f32(p.scale / f32(q.scale * y.scale)))
     reciprocals = [reciprocal(v) for v in range(256)]

@@ -7,7 +7,7 @@ from webq8.formats.tflite.values import Emitter, Lowered, Value
 from webq8.formats.tflite.windows import one_scale
 from webq8.ir.ops.create import Cast
 from webq8.ir.ops.quantize import RANGES, Dequantize, Quantize
-from webq8.ir.types import BadArg
+from webq8.ir.types import BadArg, PerTensor
 
 __all__: list[str] = []
 
@@ -18,9 +18,12 @@ def quantize(g: Emitter, x: Value) -> Lowered:
     dtype, y = g.declared().dtype, one_scale(g)
     if x.dtype == "float32":
         return g.in_form(g.emit(Quantize(ref, dtype, *RANGES[dtype])), maps)
-    if x.per_tensor is None:
+    if x.dtype == "int32" and len(x.tensor.scales) == 1:
+        ref = g.builder.quantized(ref, PerTensor(x.tensor.scales[0], x.tensor.zero_points[0]))
+    elif x.per_tensor is None:
         raise BadArg(f"{x.dtype} without a scale cannot be quantized")
-    return g.in_form(xnnpack.requantize(g.builder, ref, y, dtype), maps)
+    alike = x.tensor.dtype == g.results[0].dtype
+    return g.in_form(xnnpack.requantize(g.builder, ref, y, dtype, alike), maps)
 
 
 @lowers("DEQUANTIZE")

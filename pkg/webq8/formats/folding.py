@@ -222,7 +222,7 @@ _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _elementwise(op: Op, operands: Sequence[Tensor], y: Tensor) -> Values | None:
-    if any(t.quantization for t in operands):
+    if not isinstance(op, Elementwise | Binary | Compare | Logical | Where) or any(t.quantization for t in operands):
         return None
     values = [_broadcast(t, y.shape) for t in operands]
     match op:
@@ -231,9 +231,7 @@ def _elementwise(op: Op, operands: Sequence[Tensor], y: Tensor) -> Values | None
         case Compare() | Logical():
             return [*map(_COMPARES[op.function], *values)]
         case _ if y.dtype == "float32" and operands[0].dtype == "float32":
-            return (
-                numerics.apply(op, *values) if isinstance(op, Elementwise | Binary) and numerics.computes(op) else None
-            )
+            return numerics.apply(op, *values) if numerics.computes(op) else None
         case Unary():
             functions: dict[str, Callable[[int], int]] = {"abs": abs, "neg": lambda v: -v}
             return [*map(functions[op.function], values[0])] if op.function in functions else None

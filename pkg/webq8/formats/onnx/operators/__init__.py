@@ -21,6 +21,7 @@ _FAMILIES = (
     "pool",
     "qlinear",
     "quantize",
+    "recurrent",
     "reduce",
     "resize",
 )

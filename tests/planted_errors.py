@@ -126,14 +126,21 @@ PLANTED = (
         "wgsl/parts/epilogue.wgsl",
         "vec4<f32>(acc + bitcast<vec4<i32>>(bias)) * scale",
         "vec4<f32>(acc) * scale + vec4<f32>(bitcast<vec4<i32>>(bias)) * scale",
-        ("tests/native/test_integer_bias_native.py",),
+        ("tests/native/test_integer_layers_native.py",),
+    ),
+    Planted(
+        "rest of centered weights dropped",
+        "pkg/webq8/passes/weights.py",
+        "if not n or any(part)]",
+        "if not n]",
+        ("tests/unit/test_integer_layers.py",),
     ),
     Planted(
         "factor of integer biases divided first",
         "pkg/webq8/backends/reference/linear.py",
         "(np.float32(x.scale) * scales / np.float32(grid.scale))",
         "(np.float32(x.scale) / np.float32(grid.scale) * scales)",
-        ("tests/unit/test_integer_bias.py",),
+        ("tests/unit/test_integer_layers.py",),
     ),
     Planted(
         "bias dropped in the reference",

@@ -85,7 +85,7 @@ def conv2d(
 def _rows_of_taps(weight: np.ndarray, kernel: Sequence[int], inputs: int) -> np.ndarray:
     """[OC, (kh · Kw + kw) · IC + ic, and what pads it] to [OC, IC, Kh, Kw]."""
     height, width = pair(kernel)
-    kernels = np.empty((len(weight), inputs, height, width), np.int8)
+    kernels = np.empty((len(weight), inputs, height, width), weight.dtype)
     for i in range(height):
         for j in range(width):
             first = (i * width + j) * inputs

@@ -6,6 +6,7 @@ from webq8.ir.graph import Graph, Node
 from webq8.ir.types import Ref
 from webq8.passes.int8 import arithmetic_on_int8, run_on_int8
 from webq8.passes.tables import fuse_bounds, fuse_into_sums, fuse_tables
+from webq8.passes.weights import center_weights
 from webq8.stages import Stage, Steps
 
 __all__ = ["OPTIMIZATIONS", "drop_dead_nodes", "optimize", "required"]
@@ -21,7 +22,7 @@ OPTIMIZATIONS: dict[str, Stage[[Graph], Graph]] = {
 @Stage
 def required(graph: Graph) -> Steps[Graph]:
     """Applies the passes that every device and the reference need to give the same bytes; for a graph just lowered."""
-    return drop_dead_nodes((yield from run_on_int8.steps(graph)))
+    return drop_dead_nodes((yield from center_weights.steps((yield from run_on_int8.steps(graph)))))
 
 
 @Stage

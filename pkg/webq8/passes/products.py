@@ -117,9 +117,7 @@ class Products:
         if weight is None or weight.dtype != "int8":
             return False
         by = weight.quantization
-        if isinstance(by, PerChannel):
-            return by.axis == p.axis and not any(by.zero_points)
-        return isinstance(by, PerTensor) and not by.zero_point
+        return isinstance(by, PerTensor) or (isinstance(by, PerChannel) and by.axis == p.axis)
 
     # --- packing
 
@@ -153,15 +151,12 @@ class Products:
         bias = self._integers(p.bias)
         if bias is None or bias.dtype != "int32" or numel(bias.shape) != len(scales):
             return None
-        by, units = bias.quantization, array("f", [f32(of_x.scale) * s for s in scales])
+        units = array("f", [f32(of_x.scale) * s for s in scales])
         own = _scales(bias)
         own *= len(scales) // len(own)
-        zeros = (
-            by.zero_points if isinstance(by, PerChannel) else bytes([isinstance(by, PerTensor) and by.zero_point != 0])
-        )
         alike = all(abs(a - b) <= _LAST_BITS * b for a, b in zip(own, units, strict=True))
         values = array("i", bytes(bias.data or b""))
-        return values if alike and not any(zeros) and max(map(abs, values), default=0) < _LARGEST else None
+        return values if alike and not any(_zero_points(bias)) and max(map(abs, values), default=0) < _LARGEST else None
 
 
 def _laid(weight: Tensor, p: Product) -> Tensor:
@@ -171,9 +166,11 @@ def _laid(weight: Tensor, p: Product) -> Tensor:
     data = row_major(weight.data, shape, [p.order.index(axis) for axis in range(len(p.order))], "int8")
     if len(shape) == 5:
         shape = (shape[0] * shape[1], *shape[2:])
-    scales = _scales(weight)
+    scales, zeros = _scales(weight), _zero_points(weight)
     scales *= shape[0] // len(scales)
-    return Tensor(shape, "int8", memoryview(data), PerChannel(scales.tobytes(), 0))
+    zeros *= shape[0] // len(zeros)
+    quantization = PerChannel(scales.tobytes(), 0, zeros.tobytes() if any(zeros) else b"")
+    return Tensor(shape, "int8", memoryview(data), quantization)
 
 
 def _scales(weight: Tensor) -> "array[float]":
@@ -183,6 +180,15 @@ def _scales(weight: Tensor) -> "array[float]":
         return array("f", [by.scale])
     assert isinstance(by, PerChannel), "weights have scales"
     return array("f", by.scales)
+
+
+def _zero_points(tensor: Tensor) -> "array[int]":
+    """The zero points of constants, as many as there are scales."""
+    by = tensor.quantization
+    if isinstance(by, PerTensor):
+        return array("i", [by.zero_point])
+    assert isinstance(by, PerChannel), "constants have scales"
+    return array("i", by.zero_points or bytes(len(by.scales)))
 
 
 def _floats(tensor: Tensor) -> "array[float]":
@@ -195,7 +201,7 @@ def _floats(tensor: Tensor) -> "array[float]":
         scale, zero = f32(by.scale), by.zero_point
         return array("f", [v * scale for v in array("f", [v - zero for v in view])])
     assert isinstance(by, PerChannel), "constants have no scales that a run computes"
-    scales, zeros = array("f", by.scales), array("i", by.zero_points or bytes(len(by.scales)))
+    scales, zeros = _scales(tensor), _zero_points(tensor)
     inner, channels = max(numel(tensor.shape[by.axis + 1 :]), 1), len(scales)
     shifted = array("f", [v - zeros[n // inner % channels] for n, v in enumerate(view)])
     return array("f", [v * scales[n // inner % channels] for n, v in enumerate(shifted)])

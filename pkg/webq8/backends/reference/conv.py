@@ -3,13 +3,13 @@
 import numpy as np
 
 from webq8.backends.reference.core import Array, Arrays, reference
-from webq8.backends.reference.linear import channel_scales, requantize
+from webq8.backends.reference.linear import centered, channel_scales, requantize
 from webq8.ir.ops.conv import Conv2d, Convolution
 
 
 @reference(Conv2d)
 def conv2d(op: Conv2d, arrays: Arrays) -> Array:
-    of_x, weight = arrays.quantization(op.x), arrays[op.weight]
+    of_x, weight = arrays.quantization(op.x), centered(arrays, op.weight)
     grouped = weight.reshape(op.groups, weight.shape[0] // op.groups, *weight.shape[1:])
     x = arrays[op.x].astype(np.float64) - of_x.zero_point  # so that padding is zero
     acc = _sums(op, x, np.moveaxis(grouped, -1, 2), arrays.out.shape).astype(np.int64)

@@ -6,9 +6,18 @@ from webq8.backends.reference.core import Array, Arrays, reference
 from webq8.backends.reference.numbers import inverse, to_integers
 from webq8.ir.ops.conv import Conv2d
 from webq8.ir.ops.linear import Linear
-from webq8.ir.types import PerChannel, PerTensor, Tensor
+from webq8.ir.types import PerChannel, PerTensor, Ref, Tensor
 
-__all__ = ["channel_scales", "requantize"]
+__all__ = ["centered", "channel_scales", "requantize"]
+
+
+def centered(arrays: Arrays, weight: Ref) -> Array:
+    """Weights, whose channels come first, less their zero points; in float64."""
+    data, by = arrays[weight].astype(np.float64), arrays.type(weight).quantization
+    assert isinstance(by, PerChannel)
+    if not by.zero_points:
+        return data
+    return data - np.frombuffer(by.zero_points, np.int32).reshape(-1, *[1] * (data.ndim - 1))
 
 
 def channel_scales(weight: Tensor) -> Array:
@@ -47,7 +56,7 @@ def requantize(
 
 @reference(Linear)
 def linear(op: Linear, arrays: Arrays) -> Array:
-    x, weight = arrays[op.x], arrays[op.weight].astype(np.float64)
+    x, weight = arrays[op.x], centered(arrays, op.weight)
     scales, bias = channel_scales(arrays.type(op.weight)), None if op.bias is None else arrays[op.bias]
     if x.dtype == np.int8:
         of_x = arrays.quantization(op.x)

@@ -54,8 +54,8 @@ class _Windows(Op):
 
 
 class Conv2d(_Windows):
-    """A convolution with int8 weights: x int8 [N, IC, H, W], weight [OC, Kh, Kw, IC/groups] with a scale a channel oc,
-    bias float32 [OC].
+    """A convolution with int8 weights: x int8 [N, IC, H, W], weight [OC, Kh, Kw, IC/groups] with a scale and a zero
+    point a channel oc, bias float32 [OC].
 
     Outside of the map x is its zero point. Sums are exact in int32; activation(Σ …) is quantized, kept within `bounds`,
     and goes `through` a table if there is one. The bias may be int32, as that of a Linear.
@@ -78,7 +78,7 @@ class Conv2d(_Windows):
         if depth * self.groups != ic:
             raise BadArg(f"weight {list(weight)} does not fit {ic} input channels in {self.groups} groups")
         bias = None if self.bias is None else types[self.bias]
-        check_sums(math.prod(weight[1:]), oc, bias, self.activation)
+        check_sums(types[self.weight], bias, self.activation)
         return (Tensor((n, oc, *out), "float32"),)
 
 

@@ -2,10 +2,10 @@
 
 from typing import Literal, NamedTuple
 
-from webq8.dtypes import cast
+from webq8.dtypes import cast, numel
 from webq8.ir.ops.core import Op, Types
 from webq8.ir.ops.rules import check_terms
-from webq8.ir.types import BadArg, MaybeRef, PerTensor, Ref, Tensor
+from webq8.ir.types import BadArg, MaybeRef, PerChannel, PerTensor, Ref, Tensor
 
 __all__ = ["INT8", "Activation", "Linear", "Through", "check_sums"]
 
@@ -21,14 +21,18 @@ class Through(NamedTuple):
     table: bytes
 
 
-def check_sums(terms: int, channels: int, bias: Tensor | None, activation: Activation) -> None:
-    """Raises BadArg where sums of so many products could overflow int32, with a bias of integers that is added to them;
-    and for such a bias that is not one number a channel, or stands beside an activation."""
+def check_sums(weight: Tensor, bias: Tensor | None, activation: Activation) -> None:
+    """Raises BadArg where sums of int8 times weights, whose channels come first, could overflow int32, with a bias of
+    integers that is added to them; and for such a bias that is not one number a channel, or stands beside an
+    activation."""
+    by = weight.quantization
+    # less their zero points, weights are twice as large
+    terms = numel(weight.shape[1:]) * (2 if isinstance(by, PerChannel) and any(by.zero_points) else 1)
     if bias is None or bias.dtype != "int32":
         check_terms(terms)
         return
-    if bias.shape != (channels,) or bias.data is None or activation != "none":
-        text = f"an int32 bias {list(bias.shape)} for {channels} channels, with the activation {activation!r}"
+    if bias.shape != weight.shape[:1] or bias.data is None or activation != "none":
+        text = f"an int32 bias {list(bias.shape)} for {weight.shape[0]} channels, with the activation {activation!r}"
         raise BadArg(f'{text}: one constant a channel and "none" are expected')
     check_terms(terms, max(map(abs, cast(bias.data, "int32")), default=0))
 
@@ -36,8 +40,8 @@ def check_sums(terms: int, channels: int, bias: Tensor | None, activation: Activ
 class Linear(Op):
     """y[…, n] = activation(Σ_k x[…, k] · weight[n, k] + bias[n]): x [*B, K], weight [N, K], bias float32 [N].
 
-    weight is int8, a scale a channel. Where x is int8 as well, sums are exact in int32; where y is int8, its values are
-    kept within `bounds` once they are quantized, and then go `through` a table if there is one.
+    weight is int8, a scale and a zero point a channel. Where x is int8 as well, sums are exact in int32; where y is
+    int8, its values are kept within `bounds` once they are quantized, and then go `through` a table if there is one.
 
     From int8 to int8 the bias may be int32, in units of x's scale times the weight's, as TFLite and ONNX have it: then
     y = round((Σ_k … + bias[n]) · (x's scale · weight's scale[n] / y's scale)), the factor rounded to float32 after each
@@ -59,5 +63,5 @@ class Linear(Op):
             raise BadArg(f"a weight {list(weight.shape)} does not fit x {list(x.shape)}")
         if x.dtype == "int8":
             bias = None if self.bias is None else types[self.bias]
-            check_sums(x.shape[-1], weight.shape[0], bias, self.activation)
+            check_sums(weight, bias, self.activation)
         return (Tensor((*x.shape[:-1], weight.shape[0]), "float32"),)

@@ -1,8 +1,8 @@
-"""Biases of integers by every kernel that adds one, for both classes of devices and by each tile."""
+"""Biases of integers and weights with zero points by every kernel, for both classes of devices and by each tile."""
 
 import numpy as np
 import pytest
-from integer_bias import LAYERS, graph_of, wanted
+from integer_layers import LAYERS
 from webq8.kernels import select
 from webq8.passes import required
 from webq8.runtime.load import compile_graphs
@@ -11,12 +11,11 @@ from webq8.stages import drive
 
 def check() -> None:
     failed = []
-    for case in LAYERS:
-        graph, x = graph_of(case)
-        with drive(compile_graphs({"forward": required(graph)}, case.id, "native")) as program:
-            got = program.run(x)
-        if not np.array_equal(got, wanted(case)):
-            failed.append(case.id)
+    for layer in LAYERS:
+        with drive(compile_graphs({"forward": required(layer.graph())}, layer.id, "native")) as program:
+            got = program.run(layer.x())
+        if not np.array_equal(got, layer.wanted()):
+            failed.append(layer.id)
     assert not failed
 
 

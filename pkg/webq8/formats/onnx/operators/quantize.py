@@ -6,7 +6,7 @@ from typing import NamedTuple
 from webq8.dtypes import cdiv, numel
 from webq8.errors import Unsupported
 from webq8.formats.folding import dequantized_blocks, packed, quantized_constant
-from webq8.formats.onnx.call import Call, Result, Value, operator, shift_of
+from webq8.formats.onnx.call import MICROSOFT, Call, Result, Value, operator, shift_of
 from webq8.formats.onnx.operators.elementwise import binary, unary
 from webq8.formats.onnx.tensors import HELD, KINDS, RANGES
 from webq8.ir.ops.quantize import ChooseQparams, Dequantize, Quantize
@@ -129,6 +129,7 @@ def _int(shape: Shape, dtype: str, quantization: Quantization) -> Tensor:
 
 
 @operator("QuantizeLinear")
+@operator("QuantizeLinear", domain=MICROSOFT)
 def quantize_linear(c: Call) -> Result:
     c.ignore("saturate", "precision")
     zero = c.value(2) if c.has(2) else None
@@ -139,6 +140,7 @@ def quantize_linear(c: Call) -> Result:
 
 
 @operator("DequantizeLinear")
+@operator("DequantizeLinear", domain=MICROSOFT)
 def dequantize_linear(c: Call) -> Result:
     c.ignore("output_dtype")
     return dequantized(c, c.value(0), c.x(1), c.value(2) if c.has(2) else None)

@@ -26,10 +26,15 @@ class Product(NamedTuple):
     def transposed(self) -> bool:
         return "transposed" in self.name
 
+    @property
+    def whole(self) -> bool:
+        return "whole" in self.name
+
     def graph(self) -> Graph:
         g = Builder(Budget(None, self.name))
         a, b = (g.add(Tensor(s, "int8", None, q)) for s, q in ((self.a, self.of_a), (self.b, self.of_b)))
-        y = g.emit(MatMul(a, b, transposed=self.transposed), self.of_y)
+        op = MatMul(a, b, transposed=self.transposed, whole=self.whole)
+        y = g.emit(op, None if self.whole else self.of_y)
         return Graph(tuple(g.tensors), tuple(g.nodes), (a, b), (y,))
 
     def inputs(self) -> tuple[np.ndarray, np.ndarray]:
@@ -47,6 +52,8 @@ class Product(NamedTuple):
         sums = np.einsum(batched, a - self.of_a.zero_point, b - self.of_b.zero_point)
         assert abs(sums).max(initial=0) < 2**31
         sums = sums.reshape(*self.a[:-1], sums.shape[-1])
+        if self.whole:
+            return sums.astype(np.int32)
         factor = np.float32(self.of_a.scale) * np.float32(self.of_b.scale)
         if self.of_y is None:
             return sums.astype(np.float32) * factor
@@ -60,6 +67,7 @@ PRODUCTS = [
     *(Product(f"{m}x{n}x{k}", (m, k), (k, n)) for m, n, k in _SIZES),
     *(Product(f"{m}x{n}x{k} transposed", (m, k), (n, k)) for m, n, k in _SIZES),
     *(Product(f"{m}x{n}x{k} floats", (m, k), (k, n), of_y=None) for m, n, k in _SIZES),
+    *(Product(f"{m}x{n}x{k} whole", (m, k), (k, n)) for m, n, k in _SIZES),
     Product("rows of three axes", (3, 5, 20), (20, 9)),
     Product("batches", (3, 5, 37), (3, 37, 9)),
     Product("batches transposed floats", (3, 5, 37), (3, 9, 37), of_y=None),

@@ -7,7 +7,11 @@
 // Σ (a − a_zero)(b − b_zero) = Σ a·b − b_zero · Σ a − a_zero · Σ b + K · a_zero · b_zero; words hold zeros beyond K.
 
 override transposed: bool = false;  // b is [n, k]
-override float_out: bool = false;  // y is float32, row-major
+
+const INT8 = 0u;
+const FLOAT32 = 1u;
+const INT32 = 2u;
+override y_is: u32 = INT8;  // the others are row-major
 
 struct Params {
   batches: u32,
@@ -70,12 +74,13 @@ fn store(batch: u32, row: u32, column: u32, sums: vec4<i32>) {
   }
   let v = vec4<f32>(sums) * params.factor;
   let line = (batch * params.m + row) * params.y_stride;
-  if (!float_out) {
+  if (y_is == INT8) {
     y[line + column / 4u] = pack(rounded(v, params.y_zero_point, -128.0, 127.0));
     return;
   }
+  let words = select(bitcast<vec4<u32>>(v), bitcast<vec4<u32>>(sums), y_is == INT32);
   for (var lane = 0u; lane < min(4u, params.n - column); lane++) {
-    y[line + column + lane] = bitcast<u32>(v[lane]);
+    y[line + column + lane] = words[lane];
   }
 }
 

@@ -95,6 +95,6 @@ def _of_int8(op: MatMul, a: Operand, b: Operand, y: Operand, sizes: _Sizes) -> D
         {"a": a.id, "b": b.id, "y": y.id},
         params | {"factor": factor},
         sizes.threads(),
-        {"transposed": op.transposed, "float_out": y.dtype != "int8"},
+        {"transposed": op.transposed, "y_is": y.dtype.upper()},
         operations=sizes.operations,
     )

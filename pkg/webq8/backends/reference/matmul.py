@@ -25,7 +25,10 @@ def _product(op: MatMul, a: Array, b: Array) -> Array:
 
 def _of_int8(op: MatMul, arrays: Arrays, a: Array, b: Array) -> Array:
     of_a, of_b = arrays.quantization(op.a), arrays.quantization(op.b)
-    sums = _product(op, a - of_a.zero_point, b - of_b.zero_point).astype(np.float32)
+    whole = _product(op, a - of_a.zero_point, b - of_b.zero_point).astype(np.int32)
+    if op.whole:
+        return whole
+    sums = whole.astype(np.float32)
     factor = np.float32(of_a.scale) * np.float32(of_b.scale)
     if arrays.out.dtype != "int8":
         return sums * factor

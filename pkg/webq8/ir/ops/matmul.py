@@ -17,7 +17,8 @@ class MatMul(Op):
 
     a and b are float32, or both int8 with one scale, without an addend and with alpha = 1: sums are exact in int32, and
     y = Σ … · (the scales of a and b) in float32, or int8, y = round(Σ … · (the scales of a and b / that of y)), where
-    the factor is rounded to float32 after each step, as onnxruntime's QLinearMatMul has it.
+    the factor is rounded to float32 after each step, as onnxruntime's QLinearMatMul has it. Or y is the `whole` sums,
+    int32.
     """
 
     a: Ref
@@ -26,6 +27,7 @@ class MatMul(Op):
     transposed: bool = False
     alpha: float = 1.0
     beta: float = 1.0
+    whole: bool = False
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         a, b = types[self.a].shape, types[self.b].shape
@@ -34,11 +36,11 @@ class MatMul(Op):
         n, k = b[-2:] if self.transposed else (b[-1], b[-2])
         if a[-1] != k:
             raise BadArg(f"matrices {list(a)} and {list(b)} have no product: {a[-1]} columns, {k} rows")
-        if types[self.a].dtype == "int8":
+        if types[self.a].dtype == "int8" or self.whole:
             self._check_int8(types[self.a], types[self.b], k)
         if self.addend is not None:
             self._check_addend(types[self.addend].shape, (a[-2] if len(b) > 2 else numel(a[:-1]), n))
-        return (Tensor((*a[:-1], n), "float32"),)
+        return (Tensor((*a[:-1], n), "int32" if self.whole else "float32"),)
 
     def _check_int8(self, a: Tensor, b: Tensor, terms: int) -> None:
         if not isinstance(a.quantization, PerTensor) or not isinstance(b.quantization, PerTensor):

@@ -149,8 +149,10 @@ async function showMethod() {
 }
 
 function specs(title, tensors) {
-  const lines = tensors.map(({ name, value, dtype, shape }) => {
-    const text = dtype ? `${dtype} [${shape.join(", ")}]` : JSON.stringify(value);
+  const lines = tensors.map(({ name, value, dtype, shape, scale, zero_point }) => {
+    const q = zero_point > 0 ? `(q − ${zero_point})` : zero_point < 0 ? `(q + ${-zero_point})` : "q";
+    const by = scale === undefined ? "" : `, which stands for ${q} · ${scale.toPrecision(6)}`;
+    const text = dtype ? `${dtype} [${shape.join(", ")}]${by}` : JSON.stringify(value);
     return element("dd", {}, element("b", {}, name), ` ${text}`);
   });
   return [element("dt", {}, title), ...(lines.length ? lines : [element("dd", {}, "none")])];

@@ -41,7 +41,8 @@ class Bench:
 
     def __init__(self, adapter, show):
         self.adapter, self.show_progress = adapter, show
-        self.program, self.path, self.shapes, self.arrays, self.outputs = None, None, {}, {}, {}
+        self.program, self.path, self.shapes, self.arrays = None, None, {}, {}
+        self.outputs, self.meant = {}, {}  # as they are, and what they stand for
 
     def about(self):
         return {"adapter": str(self.adapter), "software": self.adapter.software}
@@ -86,7 +87,7 @@ class Bench:
         return {
             "load_ms": sum(self.program.load_ms.values()),
             "inputs": [
-                {"name": spec.name, "text": str(spec), "frames": frames(spec.shape), "scales": scales(spec.dtype)}
+                {"name": spec.name, "text": str(spec), "frames": frames(spec.shape), "scales": scales(spec)}
                 for spec in self.program.spec(method).inputs
             ],
         }
@@ -134,6 +135,8 @@ class Bench:
         values = SCALES[scale](colors.reshape(height, width, channels))
         if frame == "NCHW":
             values = np.moveaxis(values, -1, 0)
+        if spec.scale is not None:
+            values = values / spec.scale + spec.zero_point
         if np.dtype(spec.dtype).kind in "iu":
             bounds = np.iinfo(spec.dtype)
             values = values.round().clip(bounds.min, bounds.max)
@@ -151,11 +154,12 @@ class Bench:
         specs = self.program.spec(self.method).outputs
         results = results if isinstance(results, tuple) else (results,)
         self.outputs = {spec.name: np.asarray(y) for spec, y in zip(specs, results, strict=True)}
+        self.meant = {spec.name: meant(spec, self.outputs[spec.name]) for spec in specs}
         return {
             "ms": ms,
             "dispatches": self.program.dispatches(self.method),
             "outputs": [
-                {"name": spec.name, "text": str(spec), "views": views(self.outputs[spec.name])} for spec in specs
+                {"name": spec.name, "text": str(spec), "views": views(self.meant[spec.name])} for spec in specs
             ],
         }
 
@@ -193,7 +197,7 @@ class Bench:
     # --- what outputs look like
 
     def table(self, name, _plane):
-        y = self.outputs[name]
+        y = self.meant[name]
         rows = y.reshape(int(np.prod(y.shape[:-1])), y.shape[-1]) if y.ndim else y.reshape(1, 1)
         return {
             "rows": [
@@ -204,7 +208,7 @@ class Bench:
         }
 
     def top(self, name, _plane):
-        y = self.outputs[name]
+        y = self.meant[name]
         values = y.ravel().astype(np.float64)
         order = np.argsort(-values, kind="stable")[:TOP]
         low, span = values.min(), np.ptp(values) or 1
@@ -217,7 +221,7 @@ class Bench:
 
     def picture(self, name, _plane):
         """An image: from black to white is one of the usual ranges that the values fill, or what they reach."""
-        values = planes(self.outputs[name]).astype(np.float64)
+        values = planes(self.meant[name]).astype(np.float64)
         low, high = extremes(values)
         for bottom, top in ((0, 1), (-1, 1), (0, 255), (-128, 127)):
             if bottom <= low and high <= top <= bottom + 4 * (high - low):
@@ -228,7 +232,7 @@ class Bench:
         return bitmap(pixels if len(values) > 1 else pixels.repeat(3, -1), low, high)
 
     def heat(self, name, plane):
-        values = planes(self.outputs[name])[plane].astype(np.float64)
+        values = planes(self.meant[name])[plane].astype(np.float64)
         low, high = extremes(values)
         at = (values - low) / ((high - low) or 1) * (len(VIRIDIS) - 1)
         colors = [np.interp(at, range(len(VIRIDIS)), channel) for channel in zip(*VIRIDIS, strict=True)]
@@ -244,11 +248,21 @@ def frames(shape):
     return dict(sorted(fitting.items(), key=lambda item: item[1][2] == 4))
 
 
-def scales(dtype):
-    """The scales that fit a dtype, the usual one first."""
-    if dtype.startswith("float"):
+def scales(spec):
+    """The scales of pictures that fit an input, the likely one first."""
+    if spec.scale is not None:  # the one that its integers span best
+        bounds = (np.array([np.iinfo(spec.dtype).min, np.iinfo(spec.dtype).max]) - spec.zero_point) * spec.scale
+        ends = {name: scale(np.array([0, 255.0])) for name, scale in [*SCALES.items()][:-1]}
+        return sorted(SCALES, key=lambda name: np.abs(ends[name] - bounds).sum() if name in ends else np.inf)
+    if spec.dtype.startswith("float"):
         return [*SCALES]
-    return ["−128 to 127", "0 to 255"] if dtype == "int8" else ["0 to 255", "−128 to 127"]
+    return ["−128 to 127", "0 to 255"] if spec.dtype == "int8" else ["0 to 255", "−128 to 127"]
+
+
+def meant(spec, y):
+    """The numbers that an output stands for."""
+    quantized = getattr(spec, "scale", None) is not None
+    return (y.astype(np.float64) - spec.zero_point) * spec.scale if quantized else y
 
 
 def planes(y):

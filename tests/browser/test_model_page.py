@@ -26,6 +26,7 @@ PADDED = DATA / "goldens_glue" / "indexing" / "padded__kernel.pte"  # takes 4 ×
 PRODUCT = DATA / "goldens_glue" / "kernel_calls" / "addmm__kernel.pte"  # of three inputs
 UNSUPPORTED = DATA / "containers" / "two_delegates.pte"
 SUM = DATA / "states" / "sum.pte"
+INT8 = DATA / "tflite" / "cnn_int8.tflite"
 
 # A file of each kind, and the arrays that it gave its own runtime; int8 results may be one quantum apart.
 KINDS = [UNET, DATA / "tflite" / "unet_int8.tflite", DATA / "onnx" / "mobilenet_qdq_u8s8_pc.onnx"]
@@ -254,6 +255,25 @@ def test_gray_image(bench: Bench) -> None:
     np.testing.assert_array_equal(bench.outputs()["out0"], want)
 
 
+def test_image_for_integers_that_are_quantized(bench: Bench) -> None:
+    """Pixels become the values that are chosen, and these the integers that stand for them; outputs are shown as what
+    theirs stand for."""
+    x = np.random.default_rng(2).integers(0, 256, (8, 8), np.uint8)
+    bench.open(INT8)
+    spec = webq8.inspect(INT8)["methods"]["main"]
+    [takes], [gives] = spec["inputs"], spec["outputs"]
+    assert f"stands for (q + {-takes['zero_point']}) · {takes['scale']:.6g}" in bench.text("#specs")
+    for scale in ("0 to 1", "−1 to 1"):
+        bench.give("Image", png(x), Values=scale)
+        bench.run()
+        q = np.round(SCALES[scale](x.astype(np.float64)) / takes["scale"] + takes["zero_point"])
+        [want] = on_cpu(INT8, q.clip(-128, 127).astype(np.int8).reshape(1, 8, 8, 1))
+        np.testing.assert_array_equal(bench.outputs()["Identity"], want)
+        values = np.sort((want.astype(np.float64).ravel() - gives["zero_point"]) * gives["scale"])[::-1]
+        shown = bench.page.locator("#outputs .bars .value").all_inner_texts()
+        assert shown == [f"{value:.5g}" for value in values]
+
+
 def test_state(bench: Bench) -> None:
     golden = np.load(SUM.with_suffix(".npz"))
     bench.open(SUM)
@@ -275,7 +295,7 @@ def test_outputs_as_largest_values_and_as_a_table(bench: Bench) -> None:
     bench.open(CLASSIFIER)
     bench.run()
     scores = bench.outputs()["out0"][0]
-    best = np.argsort(-scores)
+    best = np.argsort(-scores, kind="stable")
     rows = [row.split("\n") for row in bench.page.locator("#outputs .bars li").all_inner_texts()]
     assert rows == [[str(i), f"{scores[i]:.5g}"] for i in best]
     bench.page.locator("#outputs").get_by_label("Show").select_option("table")

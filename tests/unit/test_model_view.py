@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from webq8 import TensorSpec
 
 FILE = Path(__file__).parents[2] / "web" / "model.py"
 SPEC = importlib.util.spec_from_file_location("model", FILE)
@@ -35,7 +36,25 @@ def test_frames(shape: tuple[int, ...], frames: dict[str, tuple[int, ...]]) -> N
 
 
 def test_the_usual_scale_comes_first() -> None:
-    assert [model.scales(dtype)[0] for dtype in ("float32", "uint8", "int8")] == ["0 to 1", "0 to 255", "−128 to 127"]
+    plain = [TensorSpec((1,), dtype) for dtype in ("float32", "uint8", "int8")]
+    assert [model.scales(spec)[0] for spec in plain] == ["0 to 1", "0 to 255", "−128 to 127"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale", "zero_point", "name"),
+    [
+        ("int8", 1 / 255, -128, "0 to 1"),
+        ("uint8", 0.0039, 0, "0 to 1"),
+        ("int8", 1 / 127.5, 0, "−1 to 1"),
+        ("uint8", 0.0078, 128, "−1 to 1"),
+        ("int8", 1.0, -128, "0 to 255"),
+        ("int8", 1.0, 0, "−128 to 127"),
+    ],
+)
+def test_scale_that_integers_span(dtype: str, scale: float, zero_point: int, name: str) -> None:
+    found = model.scales(TensorSpec((1,), dtype, "x", False, scale, zero_point))
+    assert found[0] == name
+    assert sorted(found) == sorted(model.SCALES)
 
 
 @pytest.mark.parametrize(

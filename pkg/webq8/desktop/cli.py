@@ -327,7 +327,8 @@ def _as_text(model: Path, methods: Mapping[str, Any]) -> str:
 
 def _spec(found: Mapping[str, Any]) -> str:
     what = repr(found["value"]) if "value" in found else f"{found['dtype']}{found['shape']}"
-    return f"{plain(found['name'])}: {what}"
+    by = f" of scale {found['scale']:.6g}, zero point {found['zero_point']}" if "scale" in found else ""
+    return f"{plain(found['name'])}: {what}{by}"
 
 
 def _serve(args: argparse.Namespace) -> None:

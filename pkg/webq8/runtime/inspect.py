@@ -67,6 +67,8 @@ def inspect(source: Source, shapes: Shapes | None = None) -> dict[str, Any]:
 
 def _described(spec: TensorSpec | ValueSpec) -> dict[str, Any]:
     what = {"value": spec.value} if isinstance(spec, ValueSpec) else {"shape": list(spec.shape), "dtype": spec.dtype}
+    if isinstance(spec, TensorSpec) and spec.scale is not None:
+        what |= {"scale": spec.scale, "zero_point": spec.zero_point}
     return {"name": spec.name, **what}
 
 

@@ -6,17 +6,21 @@ from typing import Any
 from webq8.errors import plain
 from webq8.formats.base import FileMethod, Names
 from webq8.ir.graph import Fixed, Graph
-from webq8.ir.types import Rows, Tensor
+from webq8.ir.types import PerTensor, Rows, Tensor
 from webq8.records import Record
 
 __all__ = ["MethodSpec", "TensorSpec", "ValueSpec", "graph_spec", "listed", "spec_of"]
 
 
 class TensorSpec(Record):
+    """A tensor of integers with a `scale` stands for (q − zero_point) · scale."""
+
     shape: tuple[int, ...]
     dtype: str
     name: str = ""
     partial: bool = False  # there may be fewer rows
+    scale: float | None = None
+    zero_point: int | None = None
 
     def __str__(self) -> str:
         return f"{self.dtype} {list(self.shape)}" + ", or fewer rows" * self.partial
@@ -59,9 +63,12 @@ def graph_spec(graph: Graph) -> MethodSpec:
 def _spec(inputs: Sequence[Tensor], outputs: Sequence[Tensor | Fixed], names: Names) -> MethodSpec:
     takes, gives = zip(inputs, names.inputs, strict=True), zip(outputs, names.outputs, strict=True)
     return MethodSpec(
-        tuple(TensorSpec(t.shape, t.dtype, n) for t, n in takes),
-        tuple(
-            ValueSpec(v.value, n) if isinstance(v, Fixed) else TensorSpec(v.shape, v.dtype, n, isinstance(v, Rows))
-            for v, n in gives
-        ),
+        tuple(_tensor_spec(t, n) for t, n in takes),
+        tuple(ValueSpec(v.value, n) if isinstance(v, Fixed) else _tensor_spec(v, n) for v, n in gives),
     )
+
+
+def _tensor_spec(tensor: Tensor, name: str) -> TensorSpec:
+    by = tensor.quantization if isinstance(tensor.quantization, PerTensor) else None
+    quantized = (by.scale, by.zero_point) if by else (None, None)
+    return TensorSpec(tensor.shape, tensor.dtype, name, isinstance(tensor, Rows), *quantized)

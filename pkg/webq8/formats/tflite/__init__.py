@@ -49,6 +49,7 @@ class Method:
 
         graph, problems = yield from lower_method.steps(self.model, self.name, self.shapes, budget)
         if not problems:
+            self._inputs = tuple(graph.tensors[ref] for ref in graph.inputs)  # which are quantized
             self._outputs = tuple(graph.tensors[ref].type() for ref in graph.results)
         return graph, problems
 

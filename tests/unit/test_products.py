@@ -162,3 +162,20 @@ def test_what_has_no_op_on_int8_stays_in_float32() -> None:
     data = qdq("MatMul", x, w, RNG.uniform(0.001, 0.02, 7).astype(F), axis=0)
     assert "MatMul" in names(lowered(data))
     assert run(data, x).shape == (3, 5)
+
+
+def test_results_of_floats() -> None:
+    """What nothing quantizes; x comes as maps that are flattened."""
+    x = RNG.integers(-128, 128, (3, 7, 1, 1)).astype(np.int8)
+    w = RNG.integers(-128, 128, (7, 5)).astype(np.int8)
+    constants = {"xs": X_SCALE, "xz": np.int8(3), "w": w, "ws": F(0.01), "c": np.linspace(-1, 1, 5, dtype=F)}
+    nodes = [
+        node("DequantizeLinear", ["x", "xs", "xz"], ["a"]),
+        node("Flatten", ["a"], ["f"]),
+        node("DequantizeLinear", ["w", "ws"], ["b"]),
+        node("Gemm", ["f", "b", "c"], ["y"]),
+    ]
+    data = model(graph(nodes, {"x": ("int8", x.shape)}, {"y": ("float32", None)}, constants))
+    acc = (x[:, :, 0, 0].astype(np.int64) - 3) @ w.astype(np.int64)
+    assert np.array_equal(run(data, x), acc.astype(F) * X_SCALE * F(0.01) + np.linspace(-1, 1, 5, dtype=F))
+    assert names(lowered(data)) == ["Reshape", "Linear"]

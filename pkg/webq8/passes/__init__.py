@@ -5,6 +5,7 @@ from collections.abc import Collection
 from webq8.ir.graph import Graph, Node
 from webq8.ir.types import Ref
 from webq8.passes.int8 import arithmetic_on_int8, run_on_int8
+from webq8.passes.products import float_results_of_int8
 from webq8.passes.tables import fuse_bounds, fuse_into_sums, fuse_tables
 from webq8.passes.weights import center_weights
 from webq8.stages import Stage, Steps
@@ -22,7 +23,9 @@ OPTIMIZATIONS: dict[str, Stage[[Graph], Graph]] = {
 @Stage
 def required(graph: Graph) -> Steps[Graph]:
     """Applies the passes that every device and the reference need to give the same bytes; for a graph just lowered."""
-    return drop_dead_nodes((yield from center_weights.steps((yield from run_on_int8.steps(graph)))))
+    for stage in (run_on_int8, float_results_of_int8, center_weights):
+        graph = yield from stage.steps(graph)
+    return drop_dead_nodes(graph)
 
 
 @Stage

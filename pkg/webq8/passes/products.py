@@ -2,6 +2,7 @@
 compute them.
 
     dequantize → Convolution or MatMul by dequantized weights → + bias → quantize     Conv2d or Linear
+    dequantize → MatMul by dequantized weights → + bias                               Linear, with results of float32
 """
 
 import math
@@ -9,16 +10,19 @@ from array import array
 from typing import NamedTuple
 
 from webq8.dtypes import cast, numel, row_major
+from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.conv import Conv2d, Convolution
 from webq8.ir.ops.core import Op
 from webq8.ir.ops.elementwise import Binary
 from webq8.ir.ops.linear import Linear
 from webq8.ir.ops.matmul import MatMul
+from webq8.ir.ops.move import Reshape
 from webq8.ir.ops.quantize import Dequantize
 from webq8.ir.types import PerChannel, PerTensor, Ref, Shape, Tensor, f32
 from webq8.passes.editor import Editor
+from webq8.stages import Stage, Steps
 
-__all__ = ["Product", "Products"]
+__all__ = ["Product", "Products", "float_results_of_int8"]
 
 _LAST_BITS = 2.0**-22  # by which scales may differ that were multiplied by others than us
 _LARGEST = 2**30  # of a bias; sums of products are below it, but for those that are refused
@@ -121,8 +125,9 @@ class Products:
 
     # --- packing
 
-    def packed(self, p: Product, of_x: PerTensor) -> Conv2d | Linear:
-        """The op on int8 with its constants, for an x of this quantization; its x is the float32 one still.
+    def packed(self, p: Product, of_x: PerTensor | None) -> Conv2d | Linear:
+        """The op on int8 with its constants, for an x of this quantization, and results of int8; or for results of
+        float32, where there is none. Its x is the float32 one still.
 
         Biases of integers that stand for multiples of x's scale · the weights', and those that are none, stay integers.
         """
@@ -132,12 +137,14 @@ class Products:
             assert weight is not None, "`at` has seen it"
             self._packed[key] = self.editor.add(_laid(weight, p))
         weights = self._packed[key]
+        if p.bias is None and of_x is None:
+            return p.op.replace(weight=weights)
         bias = self.editor.add(self._bias(p, _scales(self._tensor(weights)), of_x))
         return p.op.replace(weight=weights, bias=bias)
 
-    def _bias(self, p: Product, scales: "array[float]", of_x: PerTensor) -> Tensor:
+    def _bias(self, p: Product, scales: "array[float]", of_x: PerTensor | None) -> Tensor:
         shape = (len(scales),)
-        if (whole := self._whole_bias(p, scales, of_x)) is not None:
+        if of_x and (whole := self._whole_bias(p, scales, of_x)) is not None:
             return Tensor(shape, "int32", memoryview(whole.tobytes()))
         assert p.bias is not None, "no bias is one of integers"
         numbers = _floats(self._integers(p.bias) or self._tensor(p.bias))
@@ -157,6 +164,45 @@ class Products:
         alike = all(abs(a - b) <= _LAST_BITS * b for a, b in zip(own, units, strict=True))
         values = array("i", bytes(bias.data or b""))
         return values if alike and not any(_zero_points(bias)) and max(map(abs, values), default=0) < _LARGEST else None
+
+
+@Stage
+def float_results_of_int8(graph: Graph) -> Steps[Graph]:
+    """Products of dequantized matrices with dequantized weights, whose results are read as floats, sum integers too."""
+    if not any(isinstance(node.op, MatMul) for node in graph.nodes):
+        return graph
+    editor = Editor(graph)
+    products = Products(editor)
+    for node in editor.each():
+        yield
+        (out,) = node.outputs[:1]
+        found = products.at(out)
+        if found is None or not isinstance(found.op, Linear) or editor.tensors[found.x].data is not None:
+            continue
+        x = _before_dequantize(editor, found.x, node)
+        if x is None:
+            continue
+        op = products.packed(found, None).replace(x=x)
+        editor.replace(node, Node(op, (out,), node.where, found.places))
+    return editor.graph()
+
+
+def _before_dequantize(editor: Editor, ref: Ref, before: Node) -> Ref | None:
+    """The int8 tensor that a float32 one is dequantized from, in the shape of this one."""
+    node = editor.producer(ref)
+    if node is None:
+        return None
+    if isinstance(node.op, Dequantize):
+        tensor = editor.tensors[node.op.x]
+        return node.op.x if tensor.dtype == "int8" and isinstance(tensor.quantization, PerTensor) else None
+    if not isinstance(node.op, Reshape):
+        return None
+    inner, shape = _before_dequantize(editor, node.op.x, before), node.op.shape
+    if inner is None:
+        return None
+    made = editor.add(editor.tensors[inner].replace(shape=shape))
+    editor.insert(before, Node(Reshape(inner, shape), (made,), node.where))
+    return made
 
 
 def _laid(weight: Tensor, p: Product) -> Tensor:

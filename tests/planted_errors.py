@@ -138,8 +138,8 @@ PLANTED = (
     Planted(
         "factor of integer biases divided first",
         "pkg/webq8/backends/reference/linear.py",
-        "(np.float32(x.scale) * scales / np.float32(grid.scale))",
-        "(np.float32(x.scale) / np.float32(grid.scale) * scales)",
+        "(np.float32(x.scale) * scales / np.float32(y.scale))",
+        "(np.float32(x.scale) / np.float32(y.scale) * scales)",
         ("tests/unit/test_integer_layers.py",),
     ),
     Planted(
@@ -260,7 +260,28 @@ PLANTED = (
         "pkg/webq8/passes/tables.py",
         "not isinstance(node.op, Lookup) or editor.uses(node.op.x) != 1:",
         "not isinstance(node.op, Lookup):",
-        ("tests/unit/test_passes.py", "-k", "test_each_alone and fuse_into_sums"),
+        ("tests/unit/test_passes.py", "-k", "test_each_alone and fuse_through"),
+    ),
+    Planted(
+        "pass: a Dequantize joins what others read as well",
+        "pkg/webq8/passes/edges.py",
+        "not isinstance(node.op, Dequantize) or editor.uses(node.op.x) != 1:",
+        "not isinstance(node.op, Dequantize):",
+        ("tests/unit/test_passes.py",),
+    ),
+    Planted(
+        "kernel: results are dequantized without their zero point",
+        "wgsl/parts/written.wgsl",
+        "vec4<f32>(q - params.written.zero_point)",
+        "vec4<f32>(q)",
+        ("tests/native/test_edges_native.py", "-k", "test_op and q8ta_relu"),
+    ),
+    Planted(
+        "kernel: operands that are quantized as they are read take the wrong channels",
+        "wgsl/parts/steps_of_x.wgsl",
+        "lanes * params.read.tensor.inner",
+        "lanes",
+        ("tests/native/test_edges_native.py", "-k", "test_op and q8ta_conv2d_pw"),
     ),
     Planted(
         "pass: bounds put on a tensor that others read as well",

@@ -9,6 +9,7 @@ struct Params {
   factor_columns: u32,
   @align(16) maps: Maps,
   @align(16) average: Average,
+  @align(16) written: Written,
 }
 
 // for each row of y, then for each column: the first row or column of x in the window, the one after the last, and the
@@ -36,5 +37,5 @@ fn run(index: u32) {
   }
   let terms = (rows.y - rows.x) * (columns.y - columns.x);
   let window = rows.z * params.factor_columns + columns.z;
-  y[index] = averaged(sum, terms, factors[window], window);
+  write(index, averaged(sum, terms, factors[window], window));
 }

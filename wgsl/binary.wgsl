@@ -1,6 +1,6 @@
 // uses elements
 // uses walk_two
-// uses quotient
+// uses remainder
 // y = f(a, b) element by element, both broadcast.
 
 const ADD = 0u;

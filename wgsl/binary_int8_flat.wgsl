@@ -9,8 +9,9 @@ struct Params {
 
 @group(0) @binding(0) var<storage, read> a: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> b: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> y: array<vec4<u32>>;
-@group(0) @binding(3) var<uniform> params: Params;
+@group(0) @binding(2) var<storage, read> tables: array<u32>;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4<u32>>;
+@group(0) @binding(4) var<uniform> params: Params;
 
 fn combined_words(p: u32, q: u32) -> u32 {
   return combined_int8(unpack(p), unpack(q));

@@ -2,6 +2,7 @@
 // uses widened
 // uses window_of_four
 // uses epilogue
+// uses written
 // An int8 convolution of channels-last maps whose pixels are whole vec4 of words; a thread makes four pixels × four channels.
 // For CPUs that emulate a GPU: products are floats, whose sums move to integers after each tap, and each 1,024 channels.
 // Taps outside of the map count as the zero point: their products and their share of the correction are left out.
@@ -16,6 +17,7 @@ struct Params {
   @align(16) maps: Maps,
   @align(16) window: Window,
   @align(16) epilogue: Epilogue,
+  @align(16) written: Written,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
@@ -27,7 +29,7 @@ struct Params {
 
 fn store(pixel: u32, word: u32, acc: vec4<i32>) {
   if (pixel < params.pixels) {
-    y[pixel * params.y_channel_words + word] = requantized(acc, word);
+    write(pixel * params.y_channel_words + word, requantized(acc, word));
   }
 }
 

@@ -2,6 +2,7 @@
 // uses dot4
 // uses window
 // uses epilogue
+// uses written
 // An int8 depthwise convolution of channels-last maps; one thread a word of four channels. The weights of a tap lie in
 // words of four channels as well.
 
@@ -13,6 +14,7 @@ struct Params {
   @align(16) maps: Maps,
   @align(16) window: Window,
   @align(16) epilogue: Epilogue,
+  @align(16) written: Written,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -46,5 +48,5 @@ fn run(index: u32) {
       acc += (unpack(a) - params.epilogue.x_zero_point) * unpack(w);
     }
   }
-  y[pixel * params.y_channel_words + word] = requantized(acc, word);
+  write(pixel * params.y_channel_words + word, requantized(acc, word));
 }

@@ -2,6 +2,7 @@
 // uses dot4
 // uses maps
 // uses epilogue
+// uses written
 // An int8 depthwise convolution with 3 × 3 taps, on GPUs with packed dot products: a thread takes a word of four channels
 // down a strip of y, two columns of x (four with stride 1) after another.
 //
@@ -20,6 +21,7 @@ struct Params {
   pad_width: u32,
   @align(16) maps: Maps,
   @align(16) epilogue: Epilogue,
+  @align(16) written: Written,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -84,7 +86,7 @@ fn sum(start: vec4<i32>, upper: vec4<u32>, middle: vec4<u32>, lower: vec4<u32>, 
 
 fn store(row: u32, column: u32, word: u32, acc: vec4<i32>) {
   if (column < params.maps.y_width) {
-    y[(row * params.maps.y_width + column) * params.n_words + word] = requantized(acc, word);
+    write((row * params.maps.y_width + column) * params.n_words + word, requantized(acc, word));
   }
 }
 

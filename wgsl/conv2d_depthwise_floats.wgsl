@@ -2,6 +2,7 @@
 // uses widened
 // uses window_of_four
 // uses epilogue
+// uses written
 // An int8 depthwise convolution on a CPU that emulates a GPU: a thread makes four pixels × four channels, their products are floats.
 // Taps outside of the map count as the zero point.
 
@@ -13,6 +14,7 @@ struct Params {
   @align(16) maps: Maps,
   @align(16) window: Window,
   @align(16) epilogue: Epilogue,
+  @align(16) written: Written,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -23,7 +25,7 @@ struct Params {
 
 fn store(pixel: u32, word: u32, sums: vec4<f32>) {
   if (pixel < params.pixels) {
-    y[pixel * params.y_channel_words + word] = requantized(narrowed(sums), word);
+    write(pixel * params.y_channel_words + word, requantized(narrowed(sums), word));
   }
 }
 

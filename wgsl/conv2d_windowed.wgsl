@@ -2,6 +2,7 @@
 // uses dot4
 // uses taps
 // uses epilogue
+// uses written
 // int8 convolutions with groups or few channels, and transposed ones in gather form; one thread a word of four channels.
 // Neighbouring threads take the words of one pixel, so that they agree on which taps to skip.
 
@@ -16,6 +17,7 @@ struct Params {
   @align(16) maps: Maps,
   @align(16) window: Window,
   @align(16) epilogue: Epilogue,
+  @align(16) written: Written,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -68,5 +70,5 @@ fn run(index: u32) {
       acc -= params.epilogue.x_zero_point * tap_sums[tap * params.n_words + word];
     }
   }
-  y[pixel * params.y_channel_words + word] = requantized(acc, word);
+  write(pixel * params.y_channel_words + word, requantized(acc, word));
 }

@@ -2,6 +2,7 @@
 // uses widened
 // uses window
 // uses epilogue
+// uses written
 // What conv2d_windowed.wgsl computes, on a CPU that emulates a GPU: a thread makes four pixels of a row × four channels, their products
 // are floats. Pixels of a transposed convolution lie a stride apart, so that the four of a thread take the same taps.
 // Taps outside of the map count as the zero point.
@@ -21,6 +22,7 @@ struct Params {
   @align(16) maps: Maps,
   @align(16) window: Window,
   @align(16) epilogue: Epilogue,
+  @align(16) written: Written,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -43,7 +45,7 @@ fn four(at: vec4<u32>, inside: bool, nothing: u32, zero: vec4<f32>, w: mat4x4<f3
 
 fn store(row: u32, column: u32, word: u32, acc: vec4<i32>) {
   if (column < params.maps.y_width) {
-    y[(row * params.maps.y_width + column) * params.y_channel_words + word] = requantized(acc, word);
+    write((row * params.maps.y_width + column) * params.y_channel_words + word, requantized(acc, word));
   }
 }
 

@@ -17,7 +17,7 @@ fn run(word: u32) {
   if (word >= params.tensor.words) {
     return;
   }
-  let elements = elements_of(word);
+  let elements = elements_of(params.tensor, word);
   let v = vec4<f32>(unpack(x[word]) - params.zero_point) * params.scale;
   for (var lane = 0u; lane < elements.count; lane++) {
     y[elements.first + lane * params.tensor.inner] = v[lane];

@@ -1,6 +1,7 @@
 // uses workgroups
 // uses widened
 // uses epilogue
+// uses written
 // An int8 linear layer on a CPU that emulates a GPU: a workgroup makes 32 rows × 32 columns, a thread 4 × 4 of them, 16 int8 of K
 // a step. Its products are floats, moved to integers before their sums need more than 24 bits: every 64 steps.
 
@@ -11,6 +12,7 @@ struct Params {
   k_steps: u32,
   tiles_n: u32,
   @align(16) epilogue: Epilogue,
+  @align(16) written: Written,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
@@ -23,7 +25,7 @@ struct Params {
 fn store(row: u32, word: u32, acc: vec4<i32>) {
   if (row < params.rows) {
     let corrected = acc - params.epilogue.x_zero_point * sums[word];
-    y[row * params.y_stride + word] = requantized(corrected, word);
+    write(row * params.y_stride + word, requantized(corrected, word));
   }
 }
 

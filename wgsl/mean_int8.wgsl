@@ -16,6 +16,7 @@ struct Params {
   @align(16) tensor: Layout,
   axes: array<vec4<u32>, 8>,  // of x, with the strides in bytes: those that are kept, then those that are reduced
   @align(16) average: Average,
+  @align(16) written: Written,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -48,7 +49,7 @@ fn term_at(byte: u32) -> i32 {
 }
 
 fn part_of_sum(word: u32, lane: u32) -> vec4<i32> {
-  let elements = elements_of(word);
+  let elements = elements_of(params.tensor, word);
   var sum = vec4<i32>();
   if (together) {
     let base = first_byte(elements.first);
@@ -73,6 +74,6 @@ fn run(word: u32, local: u32) {
   }
   let sum = reduced(part, local);
   if (local % lanes == 0u && word < params.tensor.words) {
-    y[word] = averaged(sum, params.count, params.factor, 0u);
+    write(word, averaged(sum, params.count, params.factor, 0u));
   }
 }

@@ -17,7 +17,7 @@ fn run(word: u32) {
   if (word >= params.tensor.words) {
     return;
   }
-  let elements = elements_of(word);
+  let elements = elements_of(params.tensor, word);
   var out = 0u;
   for (var lane = 0u; lane < elements.count; lane++) {
     let element = elements.first + lane * params.tensor.inner;

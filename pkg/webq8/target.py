@@ -40,6 +40,7 @@ class DeviceClass(Record):
         pixels: output pixels that a thread of a convolution takes.
         warm_up_ms: an idle device clocks several times lower.
         product_threads, copied_bytes: the work that ceilings are measured by.
+        quantized: how many numbers a product may quantize as it reads them, rather than have a dispatch do it once.
         packed_dot: whether to use packed dot products, where the language has them.
         bands: whether threads of 3×3 depthwise convolutions take several rows, one after another.
         nudged: whether finished work has to be asked for, since the browser looks for it late.
@@ -51,6 +52,7 @@ class DeviceClass(Record):
     warm_up_ms: float
     product_threads: int
     copied_bytes: int
+    quantized: int
     packed_dot: bool
     bands: bool
     nudged: bool
@@ -66,6 +68,7 @@ SOFTWARE = DeviceClass(
     warm_up_ms=0,
     product_threads=2**12,
     copied_bytes=2**25,
+    quantized=0,
     packed_dot=False,
     bands=False,
     nudged=False,
@@ -77,6 +80,7 @@ GPU = DeviceClass(
     warm_up_ms=400,
     product_threads=2**20,
     copied_bytes=2**28,  # beyond the caches of large GPUs
+    quantized=2**20,
     packed_dot=True,
     bands=True,
     nudged=True,

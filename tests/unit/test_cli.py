@@ -276,8 +276,8 @@ def test_inspect_text(capsys: pytest.CaptureFixture[str]) -> None:
         "     1 x et_vk.q8ta_linear.default                           int8 kernel\n"
         "     1 x quantized_decomposed.dequantize_per_tensor.default  int8 kernel\n"
         "     1 x quantized_decomposed.quantize_per_tensor.default    int8 kernel\n"
-        "  can run, in 3 GPU dispatches, 0 of them to change a layout\n"
-        "  activations take 384 bytes (320 are live at once)\n"
+        "  can run, in 1 GPU dispatches, 0 of them to change a layout\n"
+        "  activations take 384 bytes (384 are live at once)\n"
     )
 
 

@@ -6,7 +6,8 @@ from graphs import DEQUANTIZE, QUANTIZE, Builder, Ref
 from random_graphs import random_method
 from webq8.backends.reference import fold_constants, run_graph
 from webq8.formats.pte.lower import lower
-from webq8.ir.graph import Graph
+from webq8.ir.graph import Graph, Node
+from webq8.ir.ops.edges import edges_of
 from webq8.ir.ops.linear import INT8
 from webq8.ir.types import PerTensor
 from webq8.passes import OPTIMIZATIONS, optimize, required
@@ -31,6 +32,9 @@ def same_bytes(graph: Graph, *inputs: np.ndarray, names: list[str] | None = None
     return optimized
 
 
+BEFORE_EDGES = [name for name in OPTIMIZATIONS if name not in ("fuse_dequantize", "fuse_quantize")]
+
+
 def image(*shape: int) -> np.ndarray:
     return np.random.default_rng(1).normal(size=shape).astype(np.float32)
 
@@ -50,7 +54,7 @@ def test_clamp_becomes_an_epilogue() -> None:
     b = Builder()
     y = pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))
     q = b.quantize(hardtanh(b, b.dequantize(y), 0.0, 1.5))
-    optimized = same_bytes(b.graph(b.dequantize(q)), image(1, 5, 3, 3))
+    optimized = same_bytes(b.graph(b.dequantize(q)), image(1, 5, 3, 3), names=BEFORE_EDGES)
     assert short(optimized) == ["Quantize", "Conv2d", "Dequantize"]
     assert optimized.nodes[1].op.bounds == (0, 30)
 
@@ -62,7 +66,7 @@ def test_other_scale_becomes_a_table() -> None:
     graph = b.graph(b.dequantize(q, (0.03, -128)))
     optimized = same_bytes(graph, image(1, 5, 3, 3), names=["fuse_tables", "fuse_bounds"])
     assert short(optimized) == ["Quantize", "Conv2d", "Lookup", "Dequantize"]
-    optimized = same_bytes(graph, image(1, 5, 3, 3))
+    optimized = same_bytes(graph, image(1, 5, 3, 3), names=BEFORE_EDGES)
     assert short(optimized) == ["Quantize", "Conv2d", "Dequantize"]
     assert optimized.nodes[1].op.through.grid == PerTensor(0.05, 0)
 
@@ -82,7 +86,7 @@ def test_several_functions_become_one_table() -> None:
     y = b.call("aten.relu.default", Ref(hardtanh(b, y, -1.0, 1.0)), out=((7,), "float32"))
     first = b.quantize(y, (0.02, 3))
     second = b.quantize(b.dequantize(first, (0.02, 3)), (0.07, -9))
-    assert short(same_bytes(b.graph(second), image(7))) == ["Quantize", "Lookup"]
+    assert short(same_bytes(b.graph(second), image(7), names=BEFORE_EDGES)) == ["Quantize", "Lookup"]
 
 
 def test_equal_pairs_vanish() -> None:
@@ -99,14 +103,14 @@ def test_unequal_pairs_become_one_requantization() -> None:
     b = Builder()
     q = b.quantize(b.input((3, 5), "float32"), (0.05, 3))
     again = b.quantize(b.dequantize(q, (0.05, 3)), (0.06, -1))
-    assert short(same_bytes(b.graph(again), image(3, 5))) == ["Quantize", "Lookup"]
+    assert short(same_bytes(b.graph(again), image(3, 5), names=BEFORE_EDGES)) == ["Quantize", "Lookup"]
 
 
 def test_a_value_used_twice_stays() -> None:
     b = Builder()
     y = pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))
     bounded = b.quantize(hardtanh(b, b.dequantize(y), 0.0, 1.5))
-    optimized = same_bytes(b.graph(b.dequantize(bounded), b.dequantize(y)), image(1, 5, 3, 3))
+    optimized = same_bytes(b.graph(b.dequantize(bounded), b.dequantize(y)), image(1, 5, 3, 3), names=BEFORE_EDGES)
     assert optimized.nodes[1].op.bounds == INT8
     assert "Lookup" in short(optimized)
 
@@ -118,7 +122,7 @@ def test_moves_and_pooling_run_on_int8() -> None:
     y = b.call("aten.pixel_shuffle.default", Ref(y), 2, out=((1, 2, 6, 6), "float32"))
     y = b.call("aten.view_copy.default", Ref(y), (2, 36), out=((2, 36), "float32"))
     q = b.linear(b.quantize(y), 4)
-    optimized = same_bytes(b.graph(b.dequantize(q)), image(1, 8, 6, 6))
+    optimized = same_bytes(b.graph(b.dequantize(q)), image(1, 8, 6, 6), names=BEFORE_EDGES)
     assert short(optimized) == [
         "Quantize",
         "MaxPool2d",
@@ -134,7 +138,7 @@ def test_cat_of_two_scales() -> None:
     x = b.input((2, 3), "float32")
     parts = [b.dequantize(b.quantize(x, params), params) for params in ((0.05, 0), (0.08, 7))]
     y = b.call("aten.cat.default", b.list(*parts), 1, out=((2, 6), "float32"))
-    optimized = same_bytes(b.graph(b.quantize(y, (0.05, 0))), image(2, 3))
+    optimized = same_bytes(b.graph(b.quantize(y, (0.05, 0))), image(2, 3), names=BEFORE_EDGES)
     assert sorted(short(optimized)) == ["Concat", "Lookup", "Quantize", "Quantize"]
 
 
@@ -237,3 +241,63 @@ def test_constants_fold() -> None:
     array = image(3, 2)
     [got] = run_graph(graph, [array])
     np.testing.assert_array_equal(got, array + np.arange(6, dtype=np.float32).reshape(2, 3).T)
+
+
+# --- edges
+
+
+def edges(node: Node) -> tuple[bool, bool]:
+    """Whether a node quantizes what it reads, and whether it dequantizes what it makes."""
+    found = edges_of(node.op)
+    return any(found.quantizes), found.dequantizes is not None
+
+
+def test_edges_join_their_neighbours() -> None:
+    b = Builder()
+    y = pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))
+    [node] = same_bytes(b.graph(b.dequantize(y)), image(1, 5, 3, 3)).nodes
+    assert edges(node) == (True, True)
+    assert len(node.places) == 3
+
+
+def test_edges_with_other_readers_stay() -> None:
+    b = Builder()
+    x = b.quantize(b.input((1, 5, 3, 3), "float32"))
+    y, z = pointwise(b, x), pointwise(b, x)
+    optimized = same_bytes(b.graph(b.dequantize(y), b.dequantize(z), y), image(1, 5, 3, 3))
+    assert sorted(short(optimized)) == ["Conv2d", "Conv2d", "Dequantize", "Quantize"]
+    assert sorted(map(edges, optimized.nodes)) == [*[(False, False)] * 3, (False, True)]
+
+
+def test_one_tensor_is_quantized_in_one_way() -> None:
+    """An op reads a tensor as one kind, so it does not quantize it to two scales."""
+    b = Builder()
+    x = b.input((2, 5, 7), "float32")
+    a, c = b.quantize(x, (0.05, 3)), b.quantize(x, (0.02, -4))
+    args = (Ref(a), Ref(c), 0.05, 3, 0.02, -4, 0.06, 1, 1.0)
+    y = b.call("et_vk.q8ta_add.default", *args, out=((2, 5, 7), "int8"))
+    assert short(same_bytes(b.graph(y), image(2, 5, 7))) == ["Quantize", "Binary"]
+
+
+@pytest.mark.parametrize("op", ["add", "mean"])
+def test_tables_join_sums_and_means(op: str) -> None:
+    b = Builder()
+    x = b.quantize(b.input((1, 6, 4, 5), "float32"))
+    if op == "add":
+        y = b.call("et_vk.q8ta_add.default", Ref(x), Ref(x), *(0.05, 0) * 3, 1.0, out=((1, 6, 4, 5), "int8"))
+    else:
+        y = b.call("aten.mean.dim", Ref(b.dequantize(x)), (2, 3), True, None, out=((1, 6, 1, 1), "float32"))
+        y = b.quantize(y)
+    z = b.call("aten.hardswish.default", Ref(b.dequantize(y)), out=(b.shape(y), "float32"))
+    optimized = same_bytes(b.graph(b.quantize(z, (0.03, -9))), image(1, 6, 4, 5), names=BEFORE_EDGES)
+    assert short(optimized) == ["Quantize", {"add": "Binary", "mean": "Mean"}[op]]
+    assert optimized.nodes[1].op.through.grid == PerTensor(0.05, 0)
+
+
+def test_layers_of_float_results_read_int8() -> None:
+    b = Builder()
+    x, rng = b.quantize(b.input((2, 16), "float32")), np.random.default_rng(2)
+    weight, scales = b.const(rng.integers(-128, 128, (4, 16), np.int8)), b.const(np.full(4, 0.01, np.float32))
+    args = (Ref(x), 0.05, 0, Ref(weight), None, Ref(scales), None)
+    y = b.call("et_vk.linear_q8ta_q8csw.default", *args, out=((2, 4), "float32"))
+    assert short(same_bytes(b.graph(y), image(2, 16))) == ["Quantize", "Linear"]

@@ -255,10 +255,10 @@ def test_inspect() -> None:
         ],
         "unsupported": [],
         "states": 0,
-        "dispatches": 5,
+        "dispatches": 3,
         "relayouts": 0,
-        "peak_bytes": 60 * (4 * 64 + 64),
-        "live_bytes": 60 * (4 * 64 + 64),
+        "peak_bytes": 60 * (4 * 64 + 2 * 64),
+        "live_bytes": 60 * (4 * 64 + 2 * 64),
     }
     json.dumps(methods)
 

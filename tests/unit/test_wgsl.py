@@ -94,12 +94,13 @@ def test_sources_differ_by_language_feature_only() -> None:
 
 
 TENSOR = {"words": 1, "channels": 2, "inner": 3, "channel_words": 4}
-QUANTIZE = {"scale": 2.0, "inv_scale": 0.5, "zero_point": -7, "qmin": -128, "qmax": 127, "tensor": TENSOR}
+BY = {"scale": 2.0, "inv_scale": 0.5, "zero_point": -7, "low": -128.0, "high": 127.0}
+QUANTIZE = {"by": BY, "tensor": TENSOR}
 
 
 def test_params_by_name() -> None:
     data = wgsl.pack_params(wgsl.kernel("quantize"), QUANTIZE)
-    assert data == struct.pack("<2f3i12x4I", 2.0, 0.5, -7, -128, 127, 1, 2, 3, 4)
+    assert data == struct.pack("<2fi2f12x4I", 2.0, 0.5, -7, -128.0, 127.0, 1, 2, 3, 4)
 
 
 def test_params_are_aligned() -> None:
@@ -107,9 +108,10 @@ def test_params_are_aligned() -> None:
     arithmetic |= dict.fromkeys(("a_zero_point", "b_zero_point", "y_zero_point"), -1)
     arithmetic |= {"a_multiplier": 2, "b_multiplier": 3, "bias": -4, "shift": 5}
     values = {"rank": 5, "tensor": TENSOR, "axes": (6, 7, 8, 0, 9), "arithmetic": arithmetic}
+    values |= {"a_by": BY, "b_by": BY, "written": {"scale": 1.5, "zero_point": 9, "tensor": TENSOR}}
     data = wgsl.pack_params(wgsl.kernel("binary_int8"), values)
     expected = struct.pack(
-        "<I12x4I5I108xififffiff3iIf8x",
+        "<I12x4I5I108xififffiff3iIf8x2fi2f12x2fi2f12xfi8x4I",
         5,
         1,
         2,
@@ -131,6 +133,8 @@ def test_params_are_aligned() -> None:
         -4,
         5,
         0.5,
+        *[2.0, 0.5, -7, -128.0, 127.0] * 2,
+        *(1.5, 9, 1, 2, 3, 4),
     )
     assert data == expected
     reduction = {"results": 1, "count": 2, "divisor": 3.0}
@@ -150,16 +154,16 @@ def test_params_are_aligned() -> None:
 def test_params_that_differ(change: dict[str, object], match: str) -> None:
     with pytest.raises(KeyError, match=match):
         wgsl.pack_params(wgsl.kernel("quantize"), QUANTIZE | change)
-    with pytest.raises(KeyError, match="qmax"):
-        wgsl.pack_params(wgsl.kernel("quantize"), {name: v for name, v in QUANTIZE.items() if name != "qmax"})
+    with pytest.raises(KeyError, match="tensor"):
+        wgsl.pack_params(wgsl.kernel("quantize"), {name: v for name, v in QUANTIZE.items() if name != "tensor"})
 
 
 @pytest.mark.parametrize(
     ("change", "match"),
     [
         ({"tensor": {**TENSOR, "channel_words": 2**32}}, r"channel words = 4294967296 does not fit 0…4294967295"),
-        ({"zero_point": -(2**31) - 1}, "zero point = -2147483649 does not fit"),
-        ({"inv_scale": 1e39}, "inv scale = 1e"),
+        ({"by": {**BY, "zero_point": -(2**31) - 1}}, "zero point = -2147483649 does not fit"),
+        ({"by": {**BY, "inv_scale": 1e39}}, "inv scale = 1e"),
     ],
 )
 def test_params_that_do_not_fit(change: dict[str, object], match: str) -> None:

@@ -1,4 +1,5 @@
 // uses int8
+// uses through
 // What ends every sum of int8 products: scales, bias, activation and requantization.
 
 struct Epilogue {
@@ -12,14 +13,10 @@ struct Epilogue {
   table: u32,  // where in `channel` 16 vectors hold a table of 256 bytes, if results go through one
 }
 
-override through_table: bool = false;
 override integer_bias: bool = false;  // added to the sum, where others are added to its float
 
-// The byte that an int8 result becomes.
-fn entry(q: i32) -> u32 {
-  let at = u32(q + 128);
-  let words = channel[params.epilogue.table + at / 16u];
-  return (words[at / 4u % 4u] >> (at % 4u * 8u)) & 255u;
+fn table_word(i: u32) -> u32 {
+  return channel[params.epilogue.table + i / 4u][i % 4u];
 }
 
 // Four sums in quanta of y: those of a word of channels. `channel` has the scales of its four channels, then their biases;
@@ -38,8 +35,5 @@ fn in_quanta(acc: vec4<i32>, word: u32) -> vec4<f32> {
 fn requantized(acc: vec4<i32>, word: u32) -> u32 {
   let q = rounded(
     in_quanta(acc, word), params.epilogue.y_zero_point, params.epilogue.y_min, params.epilogue.y_max);
-  if (through_table) {
-    return entry(q.x) | (entry(q.y) << 8u) | (entry(q.z) << 16u) | (entry(q.w) << 24u);
-  }
-  return pack(q);
+  return through(pack(q));
 }

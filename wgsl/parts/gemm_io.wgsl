@@ -1,5 +1,7 @@
 // uses window
 // uses epilogue
+// uses written
+// uses steps_of_x
 // What the products of wgsl/gemm*.wgsl share: their parameters, how they read x and weights, and how they write y.
 //
 // Rows of a product are those of a matrix x, or pixels of y whose taps are gathered from the map x. A transposed
@@ -30,6 +32,8 @@ struct Params {
   @align(16) maps: Maps,
   @align(16) window: Window,
   @align(16) epilogue: Epilogue,
+  @align(16) written: Written,
+  @align(16) read: Read,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4<u32>>;
@@ -60,7 +64,7 @@ fn phases() -> u32 {
 }
 
 // n / d for n below 2²⁰, in far fewer instructions than dividing integers takes.
-fn quotient(n: u32, d: u32) -> u32 {
+fn whole_quotient(n: u32, d: u32) -> u32 {
   return u32((f32(n) + 0.5) / f32(d));
 }
 
@@ -103,7 +107,7 @@ fn origin(phase: u32, row: u32) -> vec3<i32> {
 // How many rows and columns a tap lies from the first one.
 fn reach(phase: u32, tap: u32) -> vec2<i32> {
   let width = select(params.window.kernel_width, taps(phase).y, rows_are == TRANSPOSED);
-  let row = quotient(tap, width);
+  let row = whole_quotient(tap, width);
   let spot = vec2<i32>(vec2<u32>(row, tap - row * width));
   if (rows_are == TRANSPOSED) {
     return -spot;
@@ -119,7 +123,7 @@ fn offset(phase: u32, step: u32) -> vec3<i32> {
   if (rows_are == MATRIX || pixel_words < 4u) {
     return vec3<i32>(0, 0, i32(step));
   }
-  let tap = quotient(step, params.channel_steps);
+  let tap = whole_quotient(step, params.channel_steps);
   return vec3<i32>(reach(phase, tap), i32(step - tap * params.channel_steps));
 }
 
@@ -140,8 +144,7 @@ fn narrow_word(phase: u32, start: vec3<i32>, word: u32) -> u32 {
   if (found < 0) {
     return outside();
   }
-  let at = u32(found) * pixel_words + word % pixel_words;
-  return x[at / 4u][at % 4u];
+  return x_word(u32(found) * pixel_words + word % pixel_words);
 }
 
 // 16 bytes of K of a row, zero beyond the end; outside of a map x is its zero point.
@@ -150,7 +153,7 @@ fn load_x(phase: u32, start: vec3<i32>, away: vec3<i32>) -> vec4<u32> {
     return vec4<u32>(0u);
   }
   if (rows_are == MATRIX) {
-    return x[start.x + away.z];
+    return x_step(u32(start.x + away.z));
   }
   if (pixel_words < 4u) {
     let word = 4u * u32(away.z);
@@ -162,7 +165,7 @@ fn load_x(phase: u32, start: vec3<i32>, away: vec3<i32>) -> vec4<u32> {
   if (found < 0) {
     return vec4<u32>(outside());
   }
-  return x[found * i32(params.channel_steps) + away.z];
+  return x_step(u32(found * i32(params.channel_steps) + away.z));
 }
 
 // Where a column begins in the weights.
@@ -194,6 +197,6 @@ fn store(phase: u32, row: u32, word: u32, acc: vec4<i32>) {
     }
     at = (image * params.maps.y_height + spot.x) * params.maps.y_width + spot.y;
   }
-  y[at * params.y_stride + word] = requantized(
-    acc - params.epilogue.x_zero_point * sums[phase * params.n_words + word], word);
+  write(at * params.y_stride + word, requantized(
+    acc - params.epilogue.x_zero_point * sums[phase * params.n_words + word], word));
 }

@@ -13,11 +13,11 @@ struct Elements {
   count: u32,
 }
 
-fn elements_of(word: u32) -> Elements {
-  let channel = word % params.tensor.channel_words * 4u;
-  let pixel = word / params.tensor.channel_words;
-  let outer = pixel / params.tensor.inner * params.tensor.channels + channel;
+fn elements_of(tensor: Layout, word: u32) -> Elements {
+  let channel = word % tensor.channel_words * 4u;
+  let pixel = word / tensor.channel_words;
+  let outer = pixel / tensor.inner * tensor.channels + channel;
   return Elements(
-    outer * params.tensor.inner + pixel % params.tensor.inner,
-    min(4u, params.tensor.channels - min(channel, params.tensor.channels)));
+    outer * tensor.inner + pixel % tensor.inner,
+    min(4u, tensor.channels - min(channel, tensor.channels)));
 }

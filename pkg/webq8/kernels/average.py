@@ -7,10 +7,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from webq8.dtypes import cdiv, numel
+from webq8.ir.ops.edges import Through
 from webq8.ir.ops.reduce import FixedPointTable, Steps, mean_unit
 from webq8.ir.ops.window import Window
 from webq8.ir.plan import Const, Dispatch, Param
-from webq8.ir.types import f32
+from webq8.ir.types import PerTensor, f32
+from webq8.kernels.edges import edges
 from webq8.kernels.lanes import lanes_for, shared_threads
 from webq8.kernels.layouts import words_params
 from webq8.kernels.registry import Operand
@@ -32,30 +34,43 @@ class Means(NamedTuple):
     y: Operand
     table: FixedPointTable | None
     bounds: tuple[int, int]
+    through: Through | None
     steps: Mapping[int, Steps] = MappingProxyType({})
 
     def factor(self, count: int) -> float:
         """What a sum of `count` terms is multiplied by."""
-        return f32(mean_unit(self.x.tensor, self.table) / ((count or 1) * self.y.scale))
+        return f32(mean_unit(self.x.tensor, self.table) / ((count or 1) * self._grid.scale))
+
+    @property
+    def _grid(self) -> PerTensor:
+        """What means are quantized to, before they go through a table."""
+        return self.through.grid if self.through else self.y.per_tensor
 
     def bind(self, counts: Iterable[int]) -> dict[str, int | Const]:
         """What all kernels with wgsl/parts/average.wgsl bind, for sums of so many terms."""
-        numbers = [n for count in counts for n in self.steps[count]] if self.steps else [0]
-        table = self.table.entries if self.table else numbers
-        return {"x": self.x.id, "table": Const(array("i", table).tobytes()), "y": self.y.id}
+        table = array("i", self._numbers(counts)).tobytes() + (self.through.table if self.through else b"")
+        return {"x": self.x.id, "table": Const(table), "y": self.y.id}
+
+    def _numbers(self, counts: Iterable[int]) -> Sequence[int]:
+        if self.table:
+            return self.table.entries
+        return [n for count in counts for n in self.steps[count]] if self.steps else [0]
 
     def overrides(self) -> dict[str, bool]:
         """Of wgsl/parts/average.wgsl."""
-        return {"looked_up": self.table is not None, "stepped": bool(self.steps)}
+        chosen = {"looked_up": self.table is not None, "stepped": bool(self.steps)}
+        return chosen | {"through_table": self.through is not None, **edges(self.y)[1]}
 
-    def average(self) -> dict[str, int]:
-        """The struct Average of wgsl/parts/average.wgsl."""
-        return {
+    def params(self, counts: Sequence[int]) -> dict[str, Param]:
+        """The structs Average of wgsl/parts/average.wgsl and Written of wgsl/parts/written.wgsl."""
+        average: dict[str, Param] = {
             "x_zero_point": self.x.zero_point if self.table is None else 0,
-            "y_zero_point": self.y.zero_point,
+            "y_zero_point": self._grid.zero_point,
             "y_min": self.bounds[0],
             "y_max": self.bounds[1],
+            "through": len(self._numbers(counts)),
         }
+        return {"average": average, **edges(self.y)[0]}
 
 
 def mean_int8(means: Means, axes: Sequence[int]) -> Dispatch:
@@ -71,7 +86,7 @@ def mean_int8(means: Means, axes: Sequence[int]) -> Dispatch:
         "factor": means.factor(terms),
         "tensor": words_params(y),
         "axes": axes_params([*kept, *reduced]),
-        "average": means.average(),
+        **means.params([terms]),
     }
     together = _word_by_word(means, [i for i in range(len(x.shape)) if i not in axes], x_strides)
     lanes = lanes_for(terms, y.words, not together)
@@ -139,7 +154,7 @@ def pool_int8(means: Means, rows: Sequence[Span], columns: Sequence[Span], divis
             "channel_words": y.padded // 4,
             "factor_columns": len(widths),
             "maps": maps_params(means.x.shape, means.y.shape),
-            "average": means.average(),
+            **means.params(counts),
         },
         threads=y.words,
         constants={**means.overrides()},

@@ -93,7 +93,7 @@ class _Convolution(NamedTuple):
             "x_channel_words": self.pixel_bytes // 4,
             "maps": self.maps(),
             "window": self.window(),
-            "epilogue": self.p.epilogue(),
+            **self.p.params(),
         }
 
 
@@ -197,7 +197,7 @@ def _depthwise(c: _Convolution) -> Dispatch:
         "channel": c.p.channel(),
         "y": c.p.y.id,
     }
-    name = select.depthwise(c.op, c.kernel, c.pixels * words, c.pixel_bytes, c.p.target)
+    name = select.depthwise(c.op, c.kernel, c.pixels * words, c.pixel_bytes, c.p.target, c.p.y.edge is not None)
     if name == "conv2d_depthwise_3x3":
         return _depthwise_3x3(c, bind)
     params, threads = c.params() | {"n_words": words}, c.pixels * words
@@ -205,7 +205,9 @@ def _depthwise(c: _Convolution) -> Dispatch:
         params["pixels"], threads = c.pixels, cdiv(c.pixels, _PIXELS) * words
     else:
         params["words"] = threads
-        threads //= 4 if name == "conv2d_depthwise_wide" else 1
+        if name == "conv2d_depthwise_wide":
+            threads //= 4
+            del params["written"]  # it writes int8 alone
     return Dispatch(name, bind, params, threads, c.p.overrides(), operations=c.operations)
 
 
@@ -222,7 +224,7 @@ def _depthwise_3x3(c: _Convolution, bind: Mapping[str, int | Const]) -> Dispatch
             "maps": c.maps(),
             "pad_height": c.op.padding[0],
             "pad_width": c.op.padding[1],
-            "epilogue": c.p.epilogue(),
+            **c.p.params(),
             "threads": threads,
             "stride": c.op.stride[0],
             "n_words": words,

@@ -25,6 +25,7 @@ from webq8.ir.ops.elementwise import (
 )
 from webq8.ir.plan import Const, Dispatch, Param
 from webq8.ir.types import Shape, Tensor, f32
+from webq8.kernels.edges import edges, quantizing
 from webq8.kernels.layouts import words_params
 from webq8.kernels.registry import Call, Operand, kernel
 from webq8.kernels.tables import gathered
@@ -162,7 +163,7 @@ def binary(op: Binary, call: Call) -> Iterator[Dispatch]:
     """By dtype: quantized int8, integers that are computed in 64 bits, or float32 and int32."""
     a, b, y = call[op.a], call[op.b], call.out
     if y.quantization is not None:
-        yield _binary_int8(a, b, y, op.function, op.bounds, op.alpha, divides=op.divides)
+        yield _binary_int8(op, call, op.function, op.alpha)
     elif a.dtype in _WIDE:
         yield _integers(y, op.function, a.dtype, (a, b), op.alpha)
     else:
@@ -184,12 +185,12 @@ def binary(op: Binary, call: Call) -> Iterator[Dispatch]:
 def fixed_point_sum(op: FixedPointSum, call: Call) -> Iterator[Dispatch]:
     multipliers = dict(zip(("a_multiplier", "b_multiplier"), op.multipliers, strict=True))
     fixed = {**multipliers, "bias": op.bias, "shift": op.shift}
-    yield _binary_int8(call[op.a], call[op.b], call.out, "fixed_point_sum", op.bounds, 1.0, fixed)
+    yield _binary_int8(op, call, "fixed_point_sum", 1.0, fixed)
 
 
 @kernel(ScaledProduct)
 def scaled_product(op: ScaledProduct, call: Call) -> Iterator[Dispatch]:
-    yield _binary_int8(call[op.a], call[op.b], call.out, "scaled_product", op.bounds, op.factor)
+    yield _binary_int8(op, call, "scaled_product", op.factor)
 
 
 @kernel(LookupPair, layout=lambda op, reads, results: "plain" if results[0].dtype == "bool" else None)
@@ -213,38 +214,55 @@ def _bytes_walk(a: Operand, b: Operand, y: Operand) -> dict[str, Param]:
 
 
 def _binary_int8(
-    a: Operand,
-    b: Operand,
-    out: Operand,
+    op: Binary | FixedPointSum | ScaledProduct,
+    call: Call,
     function: str,
-    bounds: tuple[int, int],
     alpha: float,
     fixed: Mapping[str, int] = MappingProxyType({"a_multiplier": 0, "b_multiplier": 0, "bias": 0, "shift": 0}),
-    divides: bool = False,
 ) -> Dispatch:
     """int8 and int8, or int8 and float32, to int8. `fixed` are the numbers of a sum in fixed point."""
-    constants: dict[str, str | bool] = {"function": function} | ({"divides": True} if divides else {})
-    y, is_float = out.layout, b.dtype == "float32"
-    bind = {"a": a.id, "b": b.id, "y": out.id}
+    a, b, out = call[op.a], call[op.b], call.out
+    y, is_float, grid = out.layout, b.dtype == "float32", op.through.grid if op.through else out.per_tensor
+    a_table, b_table = (op.a_table, op.b_table) if isinstance(op, Binary) else (None, None)
+    tables = [b"" if op.through is None else op.through.table, a_table or b"", b_table or b""]
+    bind: dict[str, int | Const] = {
+        "a": a.id,
+        "b": b.id,
+        "tables": Const(_one_after_another(tables, (256, 1024, 1024))),
+        "y": out.id,
+    }
     arithmetic = {
         "a_zero_point": a.zero_point,
         "a_scale": f32(a.scale),
         "b_zero_point": 0 if is_float else b.zero_point,
         "b_scale": 1.0 if is_float else f32(b.scale),
         "alpha": f32(alpha),
-        "inv_y_scale": f32(1.0 / out.scale),
-        "y_zero_point": out.zero_point,
-        "y_min": bounds[0],
-        "y_max": bounds[1],
-        "y_scale": f32(out.scale),
+        "inv_y_scale": f32(1.0 / grid.scale),
+        "y_zero_point": grid.zero_point,
+        "y_min": op.bounds[0],
+        "y_max": op.bounds[1],
+        "y_scale": f32(grid.scale),
         **fixed,
     }
+    looked_up = zip(("through_table", "looks_up_a", "looks_up_b"), map(bool, tables), strict=True)
+    constants: dict[str, bool | str] = {"function": function, **dict(looked_up)}
+    constants["divides"] = op.__dict__.get("divides", False) or any(x.edge and x.edge.divides for x in (a, b))
     alike = all(t.dtype == "int8" and t.shape == out.shape and t.layout.same_bytes(y) for t in (a, b))
-    if alike and y.words % 4 == 0:
+    if alike and y.words % 4 == 0 and not (a.edge or b.edge or out.edge):
         flat: dict[str, Param] = {"groups": y.words // 4, "arithmetic": arithmetic}
-        return Dispatch("binary_int8_flat", bind, flat, y.words // 4, constants)
-    params = _bytes_walk(a, b, out) | {"arithmetic": arithmetic}
-    return Dispatch("binary_int8", bind, params, y.words, constants | {"b_is_float": is_float})
+        return Dispatch("binary_int8_flat", bind, flat, threads=y.words // 4, constants=constants)
+    params, overrides = edges(out)
+    params |= _bytes_walk(a, b, out) | {"arithmetic": arithmetic}
+    params |= {"a_by": quantizing(a.edge), "b_by": quantizing(b.edge)}
+    constants |= {"b_is_float": is_float, **overrides}
+    constants |= {"quantizes_a": a.edge is not None, "quantizes_b": b.edge is not None}
+    return Dispatch("binary_int8", bind, params, y.words, constants)
+
+
+def _one_after_another(tables: Sequence[bytes], sizes: Sequence[int]) -> bytes:
+    """Tables at their places, those that are missing as zeros; one word where there is none."""
+    data = b"".join(table.ljust(size, b"\0") for table, size in zip(tables, sizes, strict=True))
+    return data if any(tables) else bytes(4)
 
 
 def _strides(operand: Operand, out: Shape) -> list[int]:

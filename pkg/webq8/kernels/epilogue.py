@@ -8,6 +8,7 @@ from webq8.ir.ops.conv import Conv2d
 from webq8.ir.ops.linear import Linear
 from webq8.ir.plan import Const, Param
 from webq8.ir.types import PerChannel, PerTensor, f32
+from webq8.kernels.edges import edges
 from webq8.kernels.registry import Operand
 from webq8.target import Target
 
@@ -41,10 +42,14 @@ class Products(NamedTuple):
             "table": self._room // 2,
         }
 
+    def params(self, reads: bool = False) -> dict[str, Param]:
+        """What all kernels of products have of Params; some quantize float32 as they read it."""
+        return {"epilogue": self.epilogue(), **edges(self.y, self.x if reads else None)[0]}
+
     def overrides(self) -> dict[str, bool]:
-        """Of the epilogue."""
+        """Of the epilogue, and of what is read and written."""
         chosen = {"through_table": self.op.through is not None, "integer_bias": self._integer_bias}
-        return {name: True for name, value in chosen.items() if value}
+        return {name: True for name, value in chosen.items() if value} | edges(self.y, self.x)[1]
 
     def channel(self) -> Const:
         """What kernels bind as `channel`: scales and biases, then the table if there is one."""

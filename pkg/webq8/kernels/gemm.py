@@ -74,7 +74,7 @@ def gemm(
             "rows_width": x_rows.size[1],
             "maps": x_rows.maps,
             "window": x_rows.window,
-            "epilogue": p.epilogue(),
+            **p.params(reads=True),
         },
         threads=tiles * phases * _THREADS,
         constants={

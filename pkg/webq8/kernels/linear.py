@@ -47,13 +47,14 @@ def matrix_product(p: Products, rows: int, k: int, n: int, k_bytes: int) -> Iter
         "channel": p.channel(),
         "y": p.y.id,
     }
-    params: dict[str, Param] = {"n_words": n_padded // 4, "k_steps": k_bytes // 16, "epilogue": p.epilogue()}
+    params: dict[str, Param] = {"n_words": n_padded // 4, "k_steps": k_bytes // 16}
     if by == "linear_gemv":
         lanes = min(_GEMV_THREADS, 1 << max(0, (cdiv(k_bytes, 16) - 1).bit_length() - 2))
         threads = cdiv(n_padded // 4, _GEMV_THREADS // lanes) * _GEMV_THREADS
+        params |= p.params(reads=True)
         yield Dispatch(by, bind, params, threads, constants={"lanes": lanes, **p.overrides()}, operations=operations)
         return
-    params |= {"rows": rows, "y_stride": p.y.layout.padded // 4}
+    params |= {"rows": rows, "y_stride": p.y.layout.padded // 4, **p.params()}
     tiles_n = cdiv(n, _TILE)
     threads = cdiv(rows, _TILE) * tiles_n * (_TILE // 4) ** 2
     yield Dispatch(by, bind, params | {"tiles_n": tiles_n}, threads, p.overrides(), operations=operations)

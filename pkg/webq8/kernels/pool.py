@@ -49,7 +49,7 @@ def avg_pool2d(op: AvgPool2d, call: Call) -> Iterator[Dispatch]:
     x, y = call[op.x], call.out
     if x.dtype == "int8":
         rows, columns = (pool_spans(op.window, n, x.shape[2 + n], y.shape[2 + n], op.count_include_pad) for n in (0, 1))
-        yield pool_int8(Means(x, y, op.table, op.bounds, dict(op.steps)), rows, columns, op.divisor)
+        yield pool_int8(Means(x, y, op.table, op.bounds, op.through, dict(op.steps)), rows, columns, op.divisor)
         return
     results = numel(y.shape)
     params: dict[str, Param] = {
@@ -68,7 +68,7 @@ def adaptive_avg_pool2d(op: AdaptiveAvgPool2d, call: Call) -> Iterator[Dispatch]
     x, y = call[op.x], call.out
     whole = (len(x.shape) - 2, len(x.shape) - 1) if op.size == (1, 1) else None
     if x.dtype == "int8":
-        means = Means(x, y, op.table, op.bounds)
+        means = Means(x, y, op.table, op.bounds, op.through)
         if whole:
             yield mean_int8(means, whole)
             return

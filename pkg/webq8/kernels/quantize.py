@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
+from webq8.ir.ops.edges import Quantized
 from webq8.ir.ops.quantize import RANGES, ChooseQparams, Dequantize, Quantize, Requantize
 from webq8.ir.plan import Const, Dispatch, Param
 from webq8.ir.types import Dynamic, MaybeRef, PerTensor, Tensor, f32
+from webq8.kernels.edges import quantizing
 from webq8.kernels.layouts import words_params
 from webq8.kernels.registry import Call, Operand, kernel
 from webq8.plan.layout import LayoutName
@@ -39,8 +41,7 @@ def quantize(op: Quantize, call: Call) -> Iterator[Dispatch]:
         return
     numbers = numel(x.shape)
     bind = {"x": x.id, "y": y.id}
-    params: dict[str, Param] = {"scale": f32(y.scale), "inv_scale": f32(1.0 / y.scale)}
-    params |= {"zero_point": y.zero_point, "qmin": op.low, "qmax": op.high}
+    params: dict[str, Param] = {"by": quantizing(Quantized(y.per_tensor, op.low, op.high, op.divides))}
     constants = {"divides": True} if op.divides else {}
     if y.layout.plain and numbers % 16 == 0:
         yield Dispatch("quantize_flat", bind, {"groups": numbers // 16, **params}, numbers // 16, constants)

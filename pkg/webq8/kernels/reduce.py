@@ -63,7 +63,10 @@ def mean_float(x: Operand, y: Operand, axes: tuple[int, ...]) -> Dispatch:
 def mean(op: Mean, call: Call) -> Iterator[Dispatch]:
     """By the type of x: int8 or float32."""
     x, y = call[op.x], call.out
-    yield mean_int8(Means(x, y, op.table, op.bounds), op.axes) if x.dtype == "int8" else mean_float(x, y, op.axes)
+    if x.dtype == "int8":
+        yield mean_int8(Means(x, y, op.table, op.bounds, op.through), op.axes)
+    else:
+        yield mean_float(x, y, op.axes)
 
 
 @kernel(Sum)
@@ -71,7 +74,7 @@ def sum_(op: Sum, call: Call) -> Iterator[Dispatch]:
     """By the type of x: int8 or float32."""
     x, y = call[op.x], call.out
     if x.dtype == "int8":
-        yield mean_int8(Means(x, y, None, INT8, {op.terms(x.shape): op.steps}), op.axes)
+        yield mean_int8(Means(x, y, None, INT8, None, {op.terms(x.shape): op.steps}), op.axes)
     else:
         yield _reduce_sum(x, y, op.axes, 1.0)
 

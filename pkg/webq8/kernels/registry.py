@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from webq8.ir.ops.core import Op
+from webq8.ir.ops.edges import Quantized
 from webq8.ir.plan import Alias, Dispatch
 from webq8.ir.types import PerTensor, Quantization, Ref, Tensor
 from webq8.plan.layout import Layout, LayoutName, layout
@@ -21,11 +22,13 @@ Dispatches = Iterator[Dispatch | Alias]
 
 
 class Operand(Record):
-    """A tensor that an op reads or writes: the id that dispatches bind, what it is, and the layout it is bound in."""
+    """A tensor that an op reads or writes: the id that dispatches bind, what it is, and the layout it is bound in. With
+    an `edge` it is that int8 tensor to the op, and float32 in memory, in row-major order."""
 
     id: int
     tensor: Tensor
     layout_name: LayoutName
+    edge: Quantized | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,9 +1,15 @@
 """Which kernel an op gets on which device: rules from measurements (tests/bench/README.md), all in this file."""
 
+from collections.abc import Sequence
 from typing import Literal
 
-from webq8.dtypes import cdiv
+from webq8.dtypes import cdiv, numel
 from webq8.ir.ops.conv import Conv2d
+from webq8.ir.ops.core import Op
+from webq8.ir.ops.elementwise import Binary, FixedPointSum, Lookup, ScaledProduct
+from webq8.ir.ops.linear import Linear
+from webq8.ir.types import Shape
+from webq8.plan.layout import layout
 from webq8.records import Record
 from webq8.target import Target
 
@@ -17,6 +23,7 @@ __all__ = [
     "depthwise",
     "matmul",
     "product",
+    "quantizes",
     "tile",
     "windowed",
 ]
@@ -46,6 +53,7 @@ TILES = {
 }
 # Workgroup memory of the kernels by subgroup matrices; the others stay within WebGPU's default.
 _MATRIX_BYTES = 24 * 1024
+_TILE_COLUMNS = 32  # of the tiles of products that are not large
 _FEW_ROWS = 4  # up to here matvec, which reads every weight once a row, wastes less than a tile does
 
 
@@ -119,13 +127,15 @@ def convolution(
     return "gemm" if tiles else "direct"
 
 
-def depthwise(op: Conv2d, kernel: tuple[int, int], words: int, pixel_bytes: int, target: Target) -> str:
-    """The kernel of a depthwise convolution with so many words of results."""
+def depthwise(
+    op: Conv2d, kernel: tuple[int, int], words: int, pixel_bytes: int, target: Target, to_float: bool = False
+) -> str:
+    """The kernel of a depthwise convolution with so many words of results; `to_float`: it dequantizes them."""
     if target.kind.pixels > 1 and kernel[0] * kernel[1] <= EXACT_TERMS and words >= _FEWEST_WORDS:
         return "conv2d_depthwise_floats"
     if target.kind.bands and kernel == (3, 3) and op.dilation == (1, 1) and op.stride in ((1, 1), (2, 2)):
         return "conv2d_depthwise_3x3"
-    return "conv2d_depthwise_wide" if pixel_bytes % 16 == 0 else "conv2d_depthwise"
+    return "conv2d_depthwise_wide" if pixel_bytes % 16 == 0 and not to_float else "conv2d_depthwise"
 
 
 def windowed(window_bytes: int, pixels: int, words: int, target: Target) -> str:
@@ -143,3 +153,25 @@ def band(rows: int, threads: int) -> int:
     while length > 1 and cdiv(rows, length) * threads < 2**15:
         length //= 2
     return length
+
+
+# --- float32 that is quantized
+
+
+def quantizes(op: Op, reads: Sequence[Shape], y: Shape, target: Target) -> bool:
+    """Whether the kernel of an op on int8 quantizes its float32 operands as it reads them, which saves a dispatch.
+    `reads` are the shapes of its operands. Kernels that read a number often quantize it as often."""
+    if isinstance(op, Binary | FixedPointSum | ScaledProduct | Lookup):
+        return True
+    if isinstance(op, Linear):
+        columns, rows = y[-1], numel(y[:-1])
+        by = product(rows, target)
+        numbers = numel(reads[0]) * cdiv(columns, 4 if by == "linear_gemv" else _TILE_COLUMNS)
+        return by != "linear" and numbers <= target.kind.quantized
+    if isinstance(op, Conv2d):
+        channels = reads[0][1]
+        way = convolution(op, reads[1], channels, layout(reads[0], "channels").padded, target)
+        pixels, taps = y[0] * numel(y[2:]), numel(reads[1][1:3])
+        numbers = pixels * taps * channels * cdiv(y[1], _TILE_COLUMNS)
+        return way in ("gemm", "pointwise") and bool(target.kind.tiles) and numbers <= target.kind.quantized
+    return False

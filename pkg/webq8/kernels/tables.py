@@ -2,6 +2,7 @@
 
 from webq8.ir.plan import Const, Dispatch
 from webq8.ir.types import Shape
+from webq8.kernels.edges import edges, quantizing
 from webq8.kernels.layouts import words_params
 from webq8.kernels.registry import Operand
 from webq8.kernels.walk import axes_of, axes_params
@@ -11,6 +12,8 @@ __all__ = ["gathered"]
 
 def gathered(x: Operand, y: Operand, sizes: Shape, strides: tuple[int, ...], table: bytes) -> Dispatch:
     """y's row-major elements, numbered by `sizes`, from x through a table; `strides` are in bytes of x."""
+    params, constants = edges(y, x)
+    same = x.shape == y.shape and x.layout.same_bytes(y.layout) and not x.edge
     return Dispatch(
         "gather_int8",
         {"x": x.id, "table": Const(table), "y": y.id},
@@ -18,7 +21,9 @@ def gathered(x: Operand, y: Operand, sizes: Shape, strides: tuple[int, ...], tab
             "tensor": words_params(y.layout),
             "rank": len(sizes),
             "axes": axes_params(reversed(axes_of(sizes, strides))),
+            "by": quantizing(x.edge),
+            "written": params["written"],
         },
         threads=y.layout.words,
-        constants={"elementwise": x.shape == y.shape and x.layout.same_bytes(y.layout)},
+        constants={"elementwise": same, **constants},
     )

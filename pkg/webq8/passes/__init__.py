@@ -4,9 +4,10 @@ from collections.abc import Collection
 
 from webq8.ir.graph import Graph, Node
 from webq8.ir.types import Ref
+from webq8.passes.edges import fuse_dequantize, fuse_quantize
 from webq8.passes.int8 import arithmetic_on_int8, run_on_int8
 from webq8.passes.products import float_results_of_int8
-from webq8.passes.tables import fuse_bounds, fuse_into_sums, fuse_tables
+from webq8.passes.tables import fuse_bounds, fuse_tables, fuse_through
 from webq8.passes.weights import center_weights
 from webq8.stages import Stage, Steps
 
@@ -16,7 +17,9 @@ OPTIMIZATIONS: dict[str, Stage[[Graph], Graph]] = {
     "arithmetic_on_int8": arithmetic_on_int8,
     "fuse_tables": fuse_tables,
     "fuse_bounds": fuse_bounds,
-    "fuse_into_sums": fuse_into_sums,
+    "fuse_through": fuse_through,
+    "fuse_dequantize": fuse_dequantize,
+    "fuse_quantize": fuse_quantize,
 }
 
 

@@ -4,14 +4,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from webq8.ir.graph import Graph, Node
-from webq8.ir.ops.conv import Conv2d
+from webq8.ir.ops.edges import Through
 from webq8.ir.ops.elementwise import Lookup
-from webq8.ir.ops.linear import Linear, Through
 from webq8.ir.types import PerTensor
 from webq8.passes.editor import Editor
 from webq8.stages import Stage, Steps
 
-__all__ = ["IDENTITY", "clamp_table", "fuse_bounds", "fuse_into_sums", "fuse_tables", "signed"]
+__all__ = ["IDENTITY", "clamp_table", "fuse_bounds", "fuse_tables", "fuse_through", "signed"]
 
 IDENTITY = bytes(v & 255 for v in range(-128, 128))
 
@@ -25,14 +24,6 @@ def signed(byte: int) -> int:
 def clamp_table(low: int, high: int) -> bytes:
     """The lookup table of min(max(v, low), high)."""
     return bytes(min(max(v, low), high) & 255 for v in range(-128, 128))
-
-
-def _lookup_alone(editor: Editor, node: Node) -> tuple[Lookup, Node] | None:
-    """A lookup, and the node that computes what it looks up, where nothing else reads that."""
-    if not isinstance(node.op, Lookup):
-        return None
-    before = editor.producer(node.op.x)
-    return (node.op, before) if before and editor.uses(node.op.x) == 1 else None
 
 
 @Stage
@@ -56,16 +47,16 @@ def fuse_tables(graph: Graph) -> Steps[Graph]:
 
 
 @Stage
-def fuse_into_sums(graph: Graph) -> Steps[Graph]:
-    """Fuses a lookup table into the linear layer or convolution before it, where nothing else reads that."""
+def fuse_through(graph: Graph) -> Steps[Graph]:
+    """Fuses a lookup table into the op before it, where nothing else reads that, and its kernel looks results up."""
     editor = Editor(graph)
     for node in editor.each():
         yield
         found = _looked_up_alone(editor, node)
-        if not found or not isinstance(found.before.op, Linear | Conv2d):
+        if not found or "through" not in found.before.op.FIELDS:
             continue
         op, grid = found.before.op, editor.tensors[found.op.x].quantization
-        if op.through is None and isinstance(grid, PerTensor):
+        if op.__dict__["through"] is None and isinstance(grid, PerTensor):
             through = Through(grid, found.op.table)
             _fuse(editor, node, found.before, op=op.replace(through=through), tables=node.places)
     return editor.graph()

@@ -8,10 +8,12 @@ from webq8.budget import Budget
 from webq8.dtypes import cdiv, round_up
 from webq8.errors import LimitError, Problem, raise_problems
 from webq8.ir.graph import Graph, Node
+from webq8.ir.ops.edges import Quantized, edges_of
 from webq8.ir.ops.move import Bitcast
+from webq8.ir.ops.quantize import Quantize
 from webq8.ir.plan import Alias, Const, Dispatch, Plan, ProgramPlan, Slot, StateSlots, Step
-from webq8.ir.types import BadArg, Tensor
-from webq8.kernels import Call, LayoutChoice, Operand, kernel_of, wgsl
+from webq8.ir.types import BadArg, Ref, Tensor
+from webq8.kernels import Call, LayoutChoice, Operand, kernel_of, select, wgsl
 from webq8.kernels.layouts import relayout
 from webq8.plan.layout import LayoutName, default_layout, layout, nbytes
 from webq8.plan.memory import ALIGNMENT, Span, largest_sum, share
@@ -88,8 +90,9 @@ class _Planner:
         """Chooses for each tensor the layout that its producer writes, else the one that its first reader wants."""
         tensors, choices = self.graph.tensors, dict[int, LayoutChoice]()
         for node in nodes:
-            kernel = kernel_of(type(node.op))
-            read, made = ([tensors[i] for i in refs] for refs in (node.op.reads(), node.outputs))
+            kernel, edges = kernel_of(type(node.op)), edges_of(node.op)
+            read = [edges.read(place, tensors[i]) for place, i in enumerate(node.op.reads())]
+            made = [edges.made(tensors[i]) for i in node.outputs]
             choices |= dict.fromkeys(node.outputs, kernel.layout(node.op, read, made))
             if kernel.reads:
                 self.read_in[node.outputs[0]] = kernel.reads(node.op, read, made)
@@ -166,22 +169,47 @@ class _Planner:
     def _node(self, node: Node) -> None:
         op, wanted, tensors = node.op, self._reads(node), self.graph.tensors
         bound = {*node.op.reads(bound=True)}
-        operands = {}
-        for ref in op.reads():
+        operands, edges = {}, edges_of(op)
+        for place, ref in enumerate(op.reads()):
             i = self._original(ref)
             name = self.layouts[i]
+            if by := edges.quantized(place):
+                operands[ref] = self._quantized(i, by, wanted, node)
+                continue
             if wanted and ref in bound and tensors[ref].dtype == "int8":
                 i, name = self._as(i, wanted, node.where), wanted  # also of a tensor whose bytes are the same in both
             operands[ref] = Operand(i, tensors[ref], name)
         outs = [Operand(i, tensors[i], self.layouts[i]) for i in node.outputs]
+        if grid := edges.dequantizes:
+            int8 = edges.made(tensors[node.outputs[0]])
+            alike = (o.layout_name for o in operands.values() if (o.dtype, o.shape) == ("int8", int8.shape))
+            name = next(alike, default_layout(int8.shape, "int8"))
+            outs = [Operand(node.outputs[0], int8, self.wanted[node.outputs[0]] or name, Quantized(grid))]
         try:
             for made in kernel_of(type(op)).dispatches(op, Call(operands, outs, self.target)):
-                if isinstance(made, Alias):
-                    self.roots[made.target] = self.root(made.source)
-                else:
-                    self._add(made, node.where)
+                self._make(made, node.where)
         except BadArg as e:
             raise_problems(self.what, [Problem(node.where, type(op).__name__, str(e), e.kind)])
+
+    def _quantized(self, i: int, by: Quantized, wanted: LayoutName | None, node: Node) -> Operand:
+        """A float32 tensor as the int8 operand of a node: quantized by its kernel, or before it by one of its own."""
+        tensors, floats = self.graph.tensors, Operand(i, self.tensors[i], "plain")
+        int8 = Tensor(floats.shape, "int8", None, by.grid)
+        reads = [tensors[ref].shape for ref in node.op.reads()]
+        if select.quantizes(node.op, reads, tensors[node.outputs[0]].shape, self.target):
+            return Operand(i, int8, wanted or "plain", by)
+        name = wanted or default_layout(int8.shape, "int8")
+        new = Operand(self._new(int8, name), int8, name)
+        op = Quantize(Ref(i), "int8", by.low, by.high, divides=by.divides)
+        for made in kernel_of(Quantize).dispatches(op, Call({Ref(i): floats}, [new], self.target)):
+            self._make(made, node.where)
+        return new
+
+    def _make(self, made: Dispatch | Alias, node: str) -> None:
+        if isinstance(made, Alias):
+            self.roots[made.target] = self.root(made.source)
+        else:
+            self._add(made, node)
 
     def _add(self, dispatch: Dispatch, node: str) -> None:
         self.constants.budget.dispatch()

@@ -8,6 +8,7 @@ from webq8.budget import Budget
 from webq8.errors import Problem, Webq8Error, plain
 from webq8.formats import Asked, FileOp, Shapes, read_file
 from webq8.ir.graph import Graph, Node
+from webq8.ir.ops.edges import Edges, edges_of
 from webq8.ir.ops.elementwise import Lookup
 from webq8.ir.plan import Plan
 from webq8.passes import required
@@ -110,6 +111,6 @@ def _kind(node: Node, graph: Graph) -> str:
         return TABLE
     tensors = [graph.tensors[ref] for ref in (*node.op.reads(), *node.outputs)]
     dtypes = {t.dtype for t in tensors if t.data is None}
-    if "int8" in dtypes:
+    if "int8" in dtypes or edges_of(node.op) != Edges():
         return INT8
     return FLOAT if any(dtype.startswith("float") for dtype in dtypes) else INTEGER

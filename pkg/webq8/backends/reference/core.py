@@ -6,21 +6,21 @@
 Written independently of the kernels (scatter where they gather, 64-bit accumulators), so that each checks the other.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from webq8.backends.reference.numbers import Array, dequantized, inverse, to_integers
 from webq8.budget import Budget
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.ir.graph import Graph, Node
 from webq8.ir.ops.core import Op
+from webq8.ir.ops.edges import Edges, Quantized, Through, edges_of
 from webq8.ir.types import BadArg, PerTensor, Ref, Tensor
 
 __all__ = ["Array", "Arrays", "Result", "fold_constants", "initial_states", "reference", "run_graph"]
 
-Array = npt.NDArray[Any]
 Result = Array | tuple[Array, ...]  # a tuple for several results
 AnyOp = TypeVar("AnyOp", bound=Op)
 _RUN: dict[type[Op], Callable[..., Result]] = {}
@@ -29,7 +29,9 @@ _RUN: dict[type[Op], Callable[..., Result]] = {}
 class Arrays:
     """The operands of an op as arrays, `arrays[op.x]`, and the types of its operands and results."""
 
-    def __init__(self, tensors: Sequence[Tensor], found: dict[Ref, Array], outs: Sequence[Tensor]) -> None:
+    def __init__(
+        self, tensors: Sequence[Tensor] | Mapping[Ref, Tensor], found: dict[Ref, Array], outs: Sequence[Tensor]
+    ) -> None:
         self._tensors, self._found, self.outs = tensors, found, outs
 
     def __getitem__(self, ref: Ref) -> Array:
@@ -97,11 +99,34 @@ def _run(tensors: Sequence[Tensor], node: Node, found: dict[Ref, Array]) -> None
     """Adds the results of a node to the arrays that are there."""
     outs = [tensors[ref] for ref in node.outputs]
     with np.errstate(all="ignore"):
-        result = _RUN[type(node.op)](node.op, Arrays(tensors, found, outs))
+        result = _result(node.op, tensors, found, outs)
     results = result if isinstance(result, tuple) else (result,)
     for ref, out, array in zip(node.outputs, outs, results, strict=True):
         assert (array.shape, array.dtype) == (out.shape, np.dtype(out.dtype)), node
         found[ref] = array
+
+
+def _result(op: Op, tensors: Sequence[Tensor], found: dict[Ref, Array], outs: list[Tensor]) -> Result:
+    edges: Edges = edges_of(op)
+    through: Through | None = op.__dict__.get("through")
+    if edges == Edges() and through is None:
+        return _RUN[type(op)](op, Arrays(tensors, found, outs))
+    types, operands = dict[Ref, Tensor](), dict[Ref, Array]()
+    for place, ref in enumerate(op.reads()):
+        types[ref], operands[ref] = edges.read(place, tensors[ref]), Arrays(tensors, found, outs)[ref]
+        if by := edges.quantized(place):
+            operands[ref] = _quantized(operands[ref], by)
+    out = edges.made(outs[0])
+    y = _RUN[type(op)](op, Arrays(types, operands, [out.replace(quantization=through.grid) if through else out]))
+    assert not isinstance(y, tuple), "ops on int8 have one result"
+    if through:
+        y = np.frombuffer(through.table, np.int8)[y.astype(np.int32) + 128]
+    return dequantized(y, edges.dequantizes) if edges.dequantizes else y
+
+
+def _quantized(x: Array, by: Quantized) -> Array:
+    scaled = x / np.float32(by.grid.scale) if by.divides else x * inverse(by.grid.scale)
+    return to_integers(scaled, by.grid.zero_point, by.low, by.high)
 
 
 def fold_constants(graph: Graph, budget: Budget | None = None) -> Graph:

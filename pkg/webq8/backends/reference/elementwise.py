@@ -30,6 +30,7 @@ from webq8.ir.ops.elementwise import (
     UnaryFunction,
     Where,
 )
+from webq8.ir.types import Ref
 
 __all__: list[str] = []
 
@@ -159,12 +160,20 @@ def binary(op: Binary, arrays: Arrays) -> Array:
     a, b = arrays[op.a], arrays[op.b]
     if arrays.out.quantization is None:
         return _combined(op, a, b).astype(arrays.out.dtype)
-    first = dequantized(a, arrays.quantization(op.a))
-    second = dequantized(b, arrays.quantization(op.b)) if b.dtype == np.int8 else b
+    first = _floats(a, op.a_table, arrays, op.a)
+    second = _floats(b, op.b_table, arrays, op.b) if b.dtype == np.int8 else b
     y = arrays.out_quantization
     combined = _combined(op, first, second)
     quanta = combined / np.float32(y.scale) if op.divides else combined * inverse(y.scale)
     return to_integers(quanta, y.zero_point, *op.bounds)
+
+
+def _floats(x: Array, table: bytes | None, arrays: Arrays, ref: Ref) -> Array:
+    """What int8 stands for: by a table, or by its quantization."""
+    if table is None:
+        return dequantized(x, arrays.quantization(ref))
+    result: Array = np.frombuffer(table, np.float32)[x.astype(np.int32) + 128]
+    return result
 
 
 def _combined(op: Binary, a: Array, b: Array) -> Array:

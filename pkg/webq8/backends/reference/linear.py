@@ -37,21 +37,19 @@ def requantize(
     """Requantizes int32 accumulators to int8, with the op's epilogue; `axis` is that of the output channels."""
     shape = [1] * acc.ndim
     shape[axis] = -1
-    grid = op.through.grid if op.through else y
     scales = w_scales.reshape(shape)
     if bias is not None:
         bias = bias[: acc.shape[axis]].reshape(shape)
     if bias is not None and bias.dtype == np.int32:
-        quanta = (acc + bias).astype(np.float32) * (np.float32(x.scale) * scales / np.float32(grid.scale))
+        quanta = (acc + bias).astype(np.float32) * (np.float32(x.scale) * scales / np.float32(y.scale))
     else:
         v = acc.astype(np.float32) * np.float32(x.scale) * scales
         if bias is not None:
             v = v + bias
         if op.activation == "relu":
             v = np.maximum(v, np.float32(0))
-        quanta = v * inverse(grid.scale)
-    q = to_integers(quanta, grid.zero_point, *op.bounds)
-    return np.frombuffer(op.through.table, np.int8)[q.astype(np.int32) + 128] if op.through else q
+        quanta = v * inverse(y.scale)
+    return to_integers(quanta, y.zero_point, *op.bounds)
 
 
 @reference(Linear)

@@ -1,11 +1,16 @@
 """Quantizing to integers and dequantizing them, step by step in float32."""
 
-import numpy as np
+from typing import Any
 
-from webq8.backends.reference.core import Array
+import numpy as np
+import numpy.typing as npt
+
 from webq8.ir.types import PerTensor
 
-__all__ = ["dequantized", "inverse", "to_integers"]
+__all__ = ["Array", "dequantized", "inverse", "to_integers"]
+
+
+Array = npt.NDArray[Any]
 
 
 def to_integers(scaled: Array, zero_point: Array | int, low: int = -128, high: int = 127, dtype: str = "int8") -> Array:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from webq8.errors import Unsupported
 from webq8.ir.ops.core import Op, Types
-from webq8.ir.ops.linear import INT8, Activation, Through, check_sums
+from webq8.ir.ops.edges import Edges, Through
+from webq8.ir.ops.linear import INT8, Activation, check_sums
 from webq8.ir.types import BadArg, MaybeRef, Ref, Tensor
 
 __all__ = ["Conv2d", "Convolution", "spatial_axes"]
@@ -66,6 +67,7 @@ class Conv2d(_Windows):
     activation: Activation = "none"
     bounds: tuple[int, int] = INT8
     through: Through | None = None
+    edges: Edges = Edges()
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         x, weight = types[self.x].shape, types[self.weight].shape

@@ -5,6 +5,7 @@ from typing import Literal
 
 from webq8.errors import LimitError, Unsupported
 from webq8.ir.ops.core import Op, Types
+from webq8.ir.ops.edges import Edges, Through, edges_of
 from webq8.ir.ops.linear import INT8
 from webq8.ir.ops.quantize import RANGES
 from webq8.ir.ops.rules import broadcast
@@ -155,9 +156,10 @@ class Lookup(Elementwise):
     """y = table[x + 128], int8 to int8: 256 bytes that say what each int8 value becomes, whatever x and y stand for."""
 
     table: bytes
+    edges: Edges = Edges()
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
-        x = types[self.x]
+        x = self.edges.read(0, types[self.x])
         if x.dtype != "int8" or len(self.table) != 256:
             raise BadArg(f"a table of {len(self.table)} entries for {x.dtype}; 256 for int8 are expected")
         return (Tensor(x.shape, "int8"),)
@@ -169,8 +171,9 @@ class Binary(Op):
     a ^ b, and "atan2", the angle of the point (b, a).
 
     a and b are float32 or integers. Integers wrap around, and their quotients are float32. a may also be int8 with one
-    scale, and b such or float32: then sums, products and extremes are int8 with one scale, within `bounds`,
-    quantized as Quantize does, or as it `divides`.
+    scale, and b such or float32: then sums, products and extremes are int8 with one scale, within `bounds`, quantized
+    as Quantize does, or as it `divides`, and go `through` a table if there is one. Tables of 256 float32, `a_table` and
+    `b_table`, say what int8 stands for in place of its quantization.
     """
 
     FUSES_BOUNDS = True
@@ -180,9 +183,13 @@ class Binary(Op):
     alpha: float = 1.0
     bounds: tuple[int, int] = INT8
     divides: bool = False
+    through: Through | None = None
+    edges: Edges = Edges()
+    a_table: bytes | None = None
+    b_table: bytes | None = None
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
-        a, b = types[self.a], types[self.b]
+        a, b = (self.edges.read(n, types[ref]) for n, ref in enumerate((self.a, self.b)))
         shape = broadcast(a.shape, b.shape)
         if self.function in ON_INT8 and isinstance(a.quantization, PerTensor):
             if b.dtype != "float32" and not isinstance(b.quantization, PerTensor):
@@ -207,7 +214,7 @@ class _OfTwo(Op):
     b: Ref
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
-        a, b = types[self.a], types[self.b]
+        a, b = (edges_of(self).read(n, types[ref]) for n, ref in enumerate((self.a, self.b)))
         for x in (a, b):
             if x.dtype != "int8" or not isinstance(x.quantization, PerTensor):
                 raise BadArg(f"{x.dtype} {list(x.shape)}: quantized int8 with one scale is expected", Unsupported)
@@ -226,6 +233,8 @@ class FixedPointSum(_OfTwo):
     bias: int
     shift: int
     bounds: tuple[int, int] = INT8
+    through: Through | None = None
+    edges: Edges = Edges()
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         if abs(self.bias) + 128 * sum(map(abs, self.multipliers)) >= 2**31 or not 0 <= self.shift < 32:
@@ -240,6 +249,8 @@ class ScaledProduct(_OfTwo):
     FUSES_BOUNDS = True
     factor: float
     bounds: tuple[int, int] = INT8
+    through: Through | None = None
+    edges: Edges = Edges()
 
 
 class LookupPair(_OfTwo):

@@ -1,24 +1,17 @@
 """Products with constant weights."""
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from webq8.dtypes import cast, numel
 from webq8.ir.ops.core import Op, Types
+from webq8.ir.ops.edges import Edges, Through
 from webq8.ir.ops.rules import check_terms
-from webq8.ir.types import BadArg, MaybeRef, PerChannel, PerTensor, Ref, Tensor
+from webq8.ir.types import BadArg, MaybeRef, PerChannel, Ref, Tensor
 
-__all__ = ["INT8", "Activation", "Linear", "Through", "check_sums"]
+__all__ = ["INT8", "Activation", "Linear", "check_sums"]
 
 Activation = Literal["none", "relu"]
 INT8 = (-128, 127)
-
-
-class Through(NamedTuple):
-    """A table that int8 results go through: they are quantized to `grid`, and q becomes the byte table[q + 128], which
-    is what y holds. So a function that followed the op is part of it."""
-
-    grid: PerTensor
-    table: bytes
 
 
 def check_sums(weight: Tensor, bias: Tensor | None, activation: Activation) -> None:
@@ -56,9 +49,10 @@ class Linear(Op):
     activation: Activation = "none"
     bounds: tuple[int, int] = INT8
     through: Through | None = None
+    edges: Edges = Edges()
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
-        x, weight = types[self.x], types[self.weight]
+        x, weight = self.edges.read(0, types[self.x]), types[self.weight]
         if not x.shape or weight.shape[1:] != x.shape[-1:]:
             raise BadArg(f"a weight {list(weight.shape)} does not fit x {list(x.shape)}")
         if x.dtype == "int8":

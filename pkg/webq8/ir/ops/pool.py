@@ -3,6 +3,7 @@
 from webq8.dtypes import numel
 from webq8.errors import Unsupported
 from webq8.ir.ops.core import Op, Types
+from webq8.ir.ops.edges import Edges, Through
 from webq8.ir.ops.linear import INT8
 from webq8.ir.ops.move import moved
 from webq8.ir.ops.reduce import FixedPointTable, Steps, check_mean_terms, check_steps
@@ -77,6 +78,8 @@ class AvgPool2d(Op):
     divisor: int | None
     table: FixedPointTable | None = None
     bounds: tuple[int, int] = INT8
+    through: Through | None = None
+    edges: Edges = Edges()
     steps: tuple[tuple[int, Steps], ...] = ()
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
@@ -102,6 +105,8 @@ class AdaptiveAvgPool2d(Op):
     size: tuple[int, int]
     table: FixedPointTable | None = None
     bounds: tuple[int, int] = INT8
+    through: Through | None = None
+    edges: Edges = Edges()
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         x = types[self.x]

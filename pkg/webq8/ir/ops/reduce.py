@@ -6,6 +6,7 @@ from typing import NamedTuple
 from webq8.dtypes import numel
 from webq8.errors import LimitError, Unsupported
 from webq8.ir.ops.core import Op, Types
+from webq8.ir.ops.edges import Edges, Through
 from webq8.ir.ops.linear import INT8
 from webq8.ir.types import BadArg, PerTensor, Ref, Shape, Tensor, check_scale
 
@@ -103,6 +104,8 @@ class Mean(Reduction):
     FUSES_BOUNDS = True
     table: FixedPointTable | None = None
     bounds: tuple[int, int] = INT8
+    through: Through | None = None
+    edges: Edges = Edges()
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         x = types[self.x]

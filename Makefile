@@ -31,6 +31,7 @@ lint: $(VENV)
 test: setup lint
 	$(BIN)/python tests/machine.py lavapipe
 	$(BIN)/python tests/networks.py
+	$(BIN)/python tests/wakewords.py
 	$(BIN)/pytest
 
 firefox: setup

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from goldens import DATA
+from wakewords import wakewords
 from webq8 import Program
 
 KINDS = ("tflite", "onnx")
@@ -76,6 +77,20 @@ def network_cases(kind: str, most: int | None = None) -> list[Case]:
             shapes = {"batch": 1} if kind == "onnx" and path.stem.startswith("cnn") else {}
             found.append(Case(path.stem, path, runs, wanted, shapes, arrays["right"][:most]))
     return [case for case in found if case.name not in AWAITED]
+
+
+def wakeword_cases() -> list[Case]:
+    """The streaming models of pymicro-wakeword over their frames."""
+    folder = wakewords()
+    with np.load(DATA / "wakewords.npz") as arrays:
+        return [
+            Case(
+                name,
+                folder / f"{name}.tflite",
+                *([[x[None]] for x in arrays[f"{name}.{which}"]] for which in ("in0", "out0")),
+            )
+            for name in sorted(key.removesuffix(".in0") for key in arrays if key.endswith(".in0"))
+        ]
 
 
 def _numbered(arrays: Mapping[str, np.ndarray], start: str) -> list[np.ndarray]:

@@ -2,7 +2,7 @@
 
 import pytest
 import webq8
-from format_goldens import KINDS, Case, check, network_cases, op_cases, outputs_of
+from format_goldens import KINDS, Case, check, network_cases, op_cases, outputs_of, wakeword_cases
 from webq8.backends import native
 from webq8.stages import drive
 
@@ -23,3 +23,11 @@ def test_case(case: Case) -> None:
     with drive(webq8.load(case.model, device="native", shapes=case.shapes)) as program:
         check(case, outputs_of(program, case))
     assert native.backend.live()["buffers"] == before
+
+
+@pytest.mark.parametrize("case", wakeword_cases(), ids=lambda case: case.name)
+def test_state_begins_anew_where_it_is_reset(case: Case) -> None:
+    with drive(webq8.load(case.model, device="native")) as program:
+        check(case, outputs_of(program, case))
+        program.reset()
+        check(case, outputs_of(program, case))

@@ -1,4 +1,4 @@
-"""Damaged `.pte` files, from bytes to the plan: only errors of ours may come of them, soon and in little memory.
+"""Damaged model files, from bytes to the plan: only errors of ours may come of them, soon and in little memory.
 
 A damage is made of a sound file by a number, the same whenever it is asked for. It knows the file's structure: where
 the reader looks in a sound file, there it changes offsets (to other parts, so that they are shared), lengths, sizes,
@@ -15,6 +15,8 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+from format_goldens import network_cases, op_cases
+from fuzz_protobuf import ProtobufSeed
 from webq8.budget import Budget
 from webq8.errors import Webq8Error
 from webq8.formats import flatbuf, read_file
@@ -87,9 +89,10 @@ def places(data: bytes) -> list[Place]:
             return super().string(slot)
 
     with patch.object(flatbuf, "Table", Noting):
-        read_file(data)
-    headers = [Place(at, code, size) for at, code, size in ((0, "I", 4), (12, "I", 4), (16, "Q", 8), (24, "Q", 8))]
-    return headers + list(found)
+        for method in read_file(data).methods.values():
+            finish(method.lower(Budget(len(data), "sound")))
+    pte = ((12, "I", 4), (16, "Q", 8), (24, "Q", 8)) if data[4:8] != b"TFL3" else ()
+    return [Place(at, code, size) for at, code, size in ((0, "I", 4), *pte)] + list(found)
 
 
 def _address(view: memoryview) -> int:
@@ -97,10 +100,10 @@ def _address(view: memoryview) -> int:
 
 
 class Seed:
-    """A sound file, and its damages by number."""
+    """A sound flatbuffer, and its damages by number."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.data = path, path.read_bytes()
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name, self.data = name, data
         self.places = places(self.data)
         self.by_kind: dict[str, list[Place]] = {}
         for place in self.places:
@@ -110,7 +113,7 @@ class Seed:
         self.targets = [p.at + struct.unpack_from("<I", self.data, p.at)[0] for p in self.places if p.kind == "offset"]
 
     def damaged(self, number: int) -> bytes:
-        rng = random.Random(f"{self.path.name} {number}")
+        rng = random.Random(f"{self.name} {number}")
         data = bytearray(self.data)
         for _ in range(rng.choice((1, 1, 1, 2, 2, 4))):
             self._damage(data, rng)
@@ -147,7 +150,9 @@ class Seed:
                 )
                 return (name + now)[: len(now)] if len(name) < len(now) else name[: len(now)]
             case "d" | "f":
-                return struct.pack(f"<{place.kind}", rng.choice((*_DOUBLES, -struct.unpack("<d", now)[0])))
+                values = (*_DOUBLES, -struct.unpack(f"<{place.kind}", now)[0])
+                large = [v for v in values if 2.0**127 < abs(v) < float("inf")] if place.kind == "f" else ()
+                return struct.pack(f"<{place.kind}", rng.choice([v for v in values if v not in large]))
             case "?":
                 return rng.choice((b"\0", b"\1", b"\2"))
         alike = [p for p in self.places if p.kind == place.kind]
@@ -208,15 +213,15 @@ def watched(seed: str, number: int, data: bytes, base: int | None = None) -> Wat
     return Watched(seed, number, outcome, reason)
 
 
-def damage(sound: Sequence[Seed], number: int) -> tuple[str, bytes]:
+def damage(sound: Sequence[Seed | ProtobufSeed], number: int) -> tuple[str, bytes]:
     """The damage of a number, and the sound file that it is of: each in turn."""
     seed = sound[number % len(sound)]
-    return seed.path.name, seed.damaged(number)
+    return seed.name, seed.damaged(number)
 
 
-def main(numbers: range) -> int:
+def main(numbers: range, kind: str = "pte") -> int:
     """Damages of these numbers; prints what fails and a count of what came of them."""
-    sound, failed, counts = seeds(), 0, Counter[str]()
+    sound, failed, counts = seeds(kind), 0, Counter[str]()
     base = peak()
     for number in numbers:
         name, data = damage(sound, number)
@@ -229,11 +234,17 @@ def main(numbers: range) -> int:
     return 1 if failed else 0
 
 
-def seeds() -> list[Seed]:
-    """Sound files of every kind that are small."""
+def seeds(kind: str = "pte") -> list[Seed | ProtobufSeed]:
+    """Sound files that are small, of every sort of a kind: "pte", "tflite" or "onnx"."""
+    if kind != "pte":
+        cases = [*op_cases(kind), *(case for case in network_cases(kind, most=1) if not case.shapes)]
+        seed = Seed if kind == "tflite" else ProtobufSeed
+        return [
+            seed(f"{c.name}.{kind}", c.model if isinstance(c.model, bytes) else c.model.read_bytes()) for c in cases
+        ]
     data = ROOT / "tests" / "data"
     goldens = sorted((data / "goldens").glob("*.pte"))
     glue = sorted((data / "goldens_glue").rglob("*.pte"))
     containers = sorted((data / "containers").glob("*.pte"))
     networks = [data / "models" / "sr.pte", data / "networks" / "superres.pte"]
-    return [Seed(p) for p in (*goldens[::3], *glue[::5], *containers, *networks)]
+    return [Seed(p.name, p.read_bytes()) for p in (*goldens[::3], *glue[::5], *containers, *networks)]

@@ -30,10 +30,7 @@ def outputs(page: PythonPage, case: Case) -> list[list[np.ndarray]]:
     return page.call(run_each, model, [list(run) for run in case.runs], dict(case.shapes))
 
 
-AWAITED = (
-    *("onnx-qlinear_add_s8", "onnx-qdq_add", "onnx-qdq_add_s8", "onnx-qdq_sub", "onnx-qdq_max"),
-    "onnx-transformer_qdq_u8s8_pc",
-)
+AWAITED = ()
 
 
 @pytest.mark.parametrize("case", [c for c in (*OPS, *NETWORKS) if c.id not in AWAITED])

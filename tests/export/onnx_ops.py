@@ -421,6 +421,16 @@ ROWS: dict[str, Row] = {
     "einsum_heads": Row('y = Einsum<equation = "bqhd,bkhd->bhqk">(a, b)', "float[2, 3, 2, 5] a, float[2, 4, 2, 5] b"),
     "einsum_sum": Row('y = Einsum<equation = "bij,jk->bi">(a, b)', "float[2, 3, 5] a, float[5, 4] b"),
     "topk": Row("v, i = TopK<axis = -1>(x, k)", F, {"k": np.int64([3])}),
+    "non_max_suppression": Row(
+        "y = NonMaxSuppression(b, s, most, iou, least)",
+        "float[1, 2, 12] s",
+        {
+            "b": np.sort(RNG.uniform(0, 1, (1, 12, 2, 2)), 2).reshape(1, 12, 4).astype(np.float32),
+            "most": np.int64([4]),
+            "iou": np.float32([0.4]),
+            "least": np.float32([0.1]),
+        },
+    ),
     "cum_sum": Row("y = CumSum<reverse = 1>(x, a)", F, {"a": np.int64(2)}),
     "trilu": Row("y = Trilu<upper = 0>(x)", F),
     "one_hot": Row(

@@ -9,11 +9,7 @@ from webq8.stages import drive
 OPS = [pytest.param(case, id=f"{kind}-{case.name}") for kind in KINDS for case in op_cases(kind)]
 NETWORKS = [pytest.param(case, id=f"{kind}-{case.name}") for kind in KINDS for case in network_cases(kind, most=24)]
 
-AWAITED = (
-    *("tflite-arg_max", "tflite-arg_min", "tflite-topk_v2", "tflite-float_average_pool_2d_same"),
-    *("onnx-qlinear_add_s8", "onnx-qdq_add", "onnx-qdq_add_s8", "onnx-qdq_sub", "onnx-qdq_max"),
-    "onnx-transformer_qdq_u8s8_pc",
-)
+AWAITED = ()
 pytestmark = pytest.mark.usefixtures("kernels")
 
 

@@ -448,6 +448,16 @@ ROWS: dict[str, Row] = {
     "logical": Row(
         "a = Less(x, y) b = GreaterOrEqual(x, h) c = And(a, b) d = Not(c) z = Or(d, a)", G, {"h": np.float32(0.1)}
     ),
+    "lstm": Row(
+        "y, h, c = LSTM<hidden_size = 4>(x, w, r, b)",
+        "float[5, 1, 6] x",
+        {"w": f32(1, 16, 6, of=0.5), "r": f32(1, 16, 4, of=0.5), "b": f32(1, 32)},
+    ),
+    "gru": Row(
+        "y, h = GRU<hidden_size = 4, linear_before_reset = 1>(x, w, r, b)",
+        "float[5, 1, 6] x",
+        {"w": f32(1, 12, 6, of=0.5), "r": f32(1, 12, 4, of=0.5), "b": f32(1, 24)},
+    ),
 }
 
 

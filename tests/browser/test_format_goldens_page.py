@@ -30,10 +30,7 @@ def outputs(page: PythonPage, case: Case) -> list[list[np.ndarray]]:
     return page.call(run_each, model, [list(run) for run in case.runs], dict(case.shapes))
 
 
-AWAITED = ()
-
-
-@pytest.mark.parametrize("case", [c for c in (*OPS, *NETWORKS) if c.id not in AWAITED])
+@pytest.mark.parametrize("case", [*OPS, *NETWORKS])
 def test_case(webq8_page: PythonPage, case: Case) -> None:
     check(case, outputs(webq8_page, case))
 

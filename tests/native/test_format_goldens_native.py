@@ -9,11 +9,10 @@ from webq8.stages import drive
 OPS = [pytest.param(case, id=f"{kind}-{case.name}") for kind in KINDS for case in op_cases(kind)]
 NETWORKS = [pytest.param(case, id=f"{kind}-{case.name}") for kind in KINDS for case in network_cases(kind, most=24)]
 
-AWAITED = ()
 pytestmark = pytest.mark.usefixtures("kernels")
 
 
-@pytest.mark.parametrize("case", [c for c in (*OPS, *NETWORKS) if c.id not in AWAITED])
+@pytest.mark.parametrize("case", [*OPS, *NETWORKS])
 def test_case(case: Case) -> None:
     before = native.backend.live()["buffers"]
     with drive(webq8.load(case.model, device="native", shapes=case.shapes)) as program:

@@ -23,16 +23,31 @@ from webq8.ir.types import BadArg, Ref, Shape, Tensor
 __all__ = ["OPERATORS", "Call", "Result", "Value", "absent", "operator", "shift_of"]
 
 
+class Sums(NamedTuple):
+    """Sums of products of integers: `a` of a quantization that the run computes, and constants `b`, of zero points."""
+
+    a: "Value"
+    b: "Value"
+    zero_points: "Value | None"
+
+
 class Value(NamedTuple):
     """A value of the file. Unsigned integers of a quantized tensor are held as signed ones, `shifted` by half of their
     range, as int8 kernels take them; sums of int32 are `whole` numbers of float32, as which they are used. Of a
-    `partial` one rows of −1 are no results. `kind` is ONNX's dtype where the package has none such."""
+    `partial` one rows of −1 are no results. `kind` is ONNX's dtype where the package has none such.
+
+    What it is made of, for who joins it with others: `sums`; the tensor `of` which it is the scale, or the zero point;
+    and the `scales` of weights that such a scale is multiplied by.
+    """
 
     ref: Ref
     shifted: bool = False
     kind: str = ""
     whole: bool = False
     partial: bool = False
+    sums: Sums | None = None
+    of: Ref | None = None
+    scales: Ref | None = None
 
 
 Result = Ref | Value | tuple[Ref | Value, ...]

@@ -90,7 +90,7 @@ def cast(c: Call) -> Result:
     if kind not in HELD or (HELD[kind] != kind and kind.strip("u").startswith("int")):
         raise BadArg(f"conversion to {kind} is not supported", Unsupported)
     if c.value(0).whole and HELD[kind] == "float32":
-        return c.value(0)._replace(kind=kind, whole=False)
+        return c.value(0)._replace(kind=kind, whole=False)  # its sums are the same
     return Value(converted(c, c.x(), HELD[kind]), False, kind)
 
 

@@ -21,7 +21,7 @@ from webq8.ir.ops.elementwise import (
 )
 from webq8.ir.types import Ref
 
-__all__ = ["binary", "unary"]
+__all__ = ["binary", "function_of_more", "unary"]
 
 _UNARY: dict[str, UnaryFunction] = {
     "Abs": "abs",
@@ -44,7 +44,7 @@ _UNARY: dict[str, UnaryFunction] = {
 }
 _BINARY: dict[str, tuple[BinaryFunction, float]] = {
     "Add": ("add", 1.0),
-    "Mul": ("mul", 1.0),
+    "Mul": ("mul", 1.0),  # integer.py has the operator
     "Sub": ("add", -1.0),
     "Max": ("maximum", 1.0),
     "Min": ("minimum", 1.0),
@@ -78,7 +78,7 @@ def function_of_one(c: Call) -> Result:
     return unary(c, x, function)
 
 
-@operator(*_BINARY)
+@operator(*_BINARY.keys() - {"Mul"})
 def function_of_more(c: Call) -> Result:
     function, alpha = _BINARY[c.node.operator]
     operands = c.every()

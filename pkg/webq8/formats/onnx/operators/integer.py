@@ -7,13 +7,14 @@ rounds it next.
 from webq8.dtypes import cdiv, numel
 from webq8.errors import Unsupported
 from webq8.formats.folding import dequantized_blocks, packed
-from webq8.formats.onnx.call import MICROSOFT, OPERATORS, Call, Result, Value, operator
-from webq8.formats.onnx.operators.elementwise import binary
+from webq8.formats.onnx.call import MICROSOFT, OPERATORS, Call, Result, Sums, Value, operator
+from webq8.formats.onnx.operators.elementwise import binary, function_of_more
 from webq8.formats.onnx.operators.matmul import product
 from webq8.formats.onnx.operators.quantize import dequantized, quantized_by_itself
 from webq8.ir.ops.indexing import Index
+from webq8.ir.ops.quantize import Dequantize
 from webq8.ir.ops.rules import axis as axis_of
-from webq8.ir.types import BadArg, Ref, Tensor
+from webq8.ir.types import BadArg, Dynamic, Ref, Tensor
 
 
 def _whole_numbers(c: Call, n: int, zero: int, axis: int) -> Ref:
@@ -32,7 +33,25 @@ def matmul_integer(c: Call) -> Result:
             raise BadArg("zero points for each of several matrices are not supported", Unsupported)
     a = _whole_numbers(c, 0, 2, max(len(c.shape()) - 2, 0))
     b = _whole_numbers(c, 1, 3, len(c.shape(1)) - 1)
-    return Value(product(c, a, b), whole=True)
+    sums = None
+    if c.has(2) and c.value(2).of == c.value(0).ref and c.type(1).data is not None and len(c.shape(1)) == 2:
+        sums = Sums(c.value(0), c.value(1), c.value(3) if c.has(3) else None)
+    return Value(product(c, a, b), whole=True, sums=sums)
+
+
+@operator("Mul")
+def multiplied(c: Call) -> Result:
+    """Sums of products of integers, times the scales of both, are the product of what the integers stand for."""
+    for one, other in ((c.value(0), c.value(1)), (c.value(1), c.value(0))):
+        if one.of is not None and c.g.value(other.ref) is not None:
+            return Value(binary(c, one.ref, other.ref, "mul"), of=one.of, scales=other.ref)
+        if one.sums and other.scales is not None and one.sums.a.ref == other.of:
+            a, b, zero_points = one.sums
+            quantization = c.g.type(a.ref).quantization
+            assert isinstance(quantization, Dynamic), "it has a scale of the run"
+            x = c.emit(Dequantize(a.ref, quantization.scale, quantization.zero_point))
+            return product(c, x, dequantized(c.as_axis(1), b, other.scales, zero_points))
+    return function_of_more(c)
 
 
 @operator("ConvInteger")

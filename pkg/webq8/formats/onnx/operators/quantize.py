@@ -150,7 +150,8 @@ def dequantize_linear(c: Call) -> Result:
 def dynamic_quantize_linear(c: Call) -> Result:
     """uint8 by a scale and a zero point that hold all of x, and 0."""
     held, scale, zero = quantized_by_itself(c, c.x())
-    return held, Value(c.reshaped(scale, ())), Value(c.reshaped(c.plain(zero), ()))
+    scalar, point = c.reshaped(scale, ()), c.reshaped(c.plain(zero), ())
+    return held, Value(scalar, of=held.ref), Value(point, of=held.ref)
 
 
 def quantized_by_itself(c: Call, x: Ref) -> tuple[Value, Ref, Value]:

@@ -1,7 +1,9 @@
 """Constants that are computed when a file is lowered are those that the reference computes, to the bit."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -118,8 +120,9 @@ def test_quantized_constants() -> None:
     assert found.tolist() == [1, -1, 127, -1, 127, 3]
 
 
+@pytest.mark.parametrize("numpy", [True, False])
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_blocks(axis: int) -> None:
+def test_blocks(axis: int, numpy: bool) -> None:
     x = np.arange(-32, 28, dtype=np.int8).reshape(3, 5, 4)
     shape = tuple(-(-n // 2) if at == axis else n for at, n in enumerate(x.shape))
     scales = np.linspace(0.1, 2, int(np.prod(shape)), dtype=np.float32).reshape(shape)
@@ -127,7 +130,8 @@ def test_blocks(axis: int) -> None:
     wide, offset = (np.repeat(n, 2, axis).take(range(x.shape[axis]), axis) for n in (scales, zeros))
     expected = (x - offset).astype(np.float32) * wide
     tensor = Tensor(x.shape, "int8", memoryview(x.tobytes()))
-    found = dequantized_blocks(tensor, scales.ravel().tolist(), zeros.ravel().tolist(), axis, 2)
+    with patch.dict(sys.modules, {} if numpy else {"numpy": None}):
+        found = dequantized_blocks(tensor, scales.ravel().tolist(), zeros.ravel().tolist(), axis, 2)
     assert found == expected.tobytes()
 
 

@@ -262,13 +262,23 @@ def quantized_constant(x: Tensor, by: PerTensor | PerChannel, dtype: str, low: i
 def dequantized_blocks(x: Tensor, scales: Sequence[float], zeros: Sequence[int] | None, axis: int, block: int) -> bytes:
     """A constant of integers as the float32 numbers that they stand for: (x − zero point) · scale, with one of each for
     `block` of them along an axis."""
-    view, size, inner = _view(x), x.shape[axis], numel(x.shape[axis + 1 :])
-    blocks, out = cdiv(size, block), array("f")
-    for row in range(len(view) // max(inner, 1)):
-        first = (row // size * blocks + row % size // block) * inner
-        by = scales[first : first + inner]
-        less = [0] * inner if zeros is None else zeros[first : first + inner]
-        out.extend([(v - z) * s for v, z, s in zip(view[row * inner : (row + 1) * inner], less, by, strict=True)])
+    size, inner, scales = x.shape[axis], numel(x.shape[axis + 1 :]), [*scales]
+    blocks, points = cdiv(size, block), [0] * len(scales) if zeros is None else [*zeros]
+    try:
+        import numpy as np
+    except ImportError:
+        pass
+    else:  # the same, for many weights
+        by, less = (np.array(n).reshape(-1, blocks, inner).repeat(block, 1)[:, :size] for n in (scales, points))
+        integers = np.frombuffer(x.data or b"", x.dtype).reshape(-1, size, inner).astype(np.int32)
+        return bytes(((integers - less).astype(np.float32) * by.astype(np.float32)).tobytes())
+    view, out = _view(x), array("f")
+    for n in range(len(scales) // max(inner, 1)):
+        row, at = divmod(n, blocks)
+        many, first = min(block, size - at * block), (row * size + at * block) * inner
+        run = view[first : first + many * inner]
+        own = slice(n * inner, (n + 1) * inner)
+        out.extend([(v - z) * s for v, z, s in zip(run, points[own] * many, scales[own] * many, strict=True)])
     return out.tobytes()
 
 

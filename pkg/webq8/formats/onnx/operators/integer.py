@@ -83,16 +83,24 @@ def dynamic_quantize_matmul(c: Call) -> Result:
     return _with_bias(c, product(c, a, b), 4)
 
 
-def _unpacked(packed: list[int], bits: int, row: int, count: int) -> bytes:
+def _unpacked(packed: bytes, bits: int, row: int, count: int) -> bytes:
     """Rows of integers of a few bits, `row` bytes each, the first of a byte in its lowest bits; `count` of each row."""
     each, mask, out = 8 // bits, 2**bits - 1, bytearray()
     for start in range(0, len(packed), row):
-        line = bytes(packed[start : start + row])
+        line = packed[start : start + row]
         wide = bytearray(len(line) * each)
         for n in range(each):
             wide[n::each] = line.translate(bytes((byte >> n * bits) & mask for byte in range(256)))
         out += wide[:count]
     return bytes(out)
+
+
+def _bytes(c: Call, n: int, what: str) -> bytes:
+    """The bytes of a constant."""
+    data = c.g.type(c.x(n)).data
+    if data is None:
+        raise BadArg(f"{what} is computed in the run; only a constant is supported", Unsupported)
+    return bytes(data)
 
 
 @operator("MatMulNBits", domain=MICROSOFT)
@@ -103,12 +111,14 @@ def matmul_n_bits(c: Call) -> Result:
     if bits not in (2, 4, 8) or c.has(4):
         raise BadArg(f"{bits} bits, or an index of groups, are not supported", Unsupported)
     blocks = cdiv(k, block)
-    data = _unpacked(c.constant(1, "B"), bits, block * bits // 8, block)
+    data = _unpacked(_bytes(c, 1, "B"), bits, block * bits // 8, block)
     scales = c.constant(2, "the scales")
     zeros = [2 ** (bits - 1)] * (n * blocks)
     if c.has(3):
         given = c.constant(3, "the zero points")
-        zeros = list(_unpacked(given, bits, cdiv(blocks * bits, 8), blocks)) if c.type(3).dtype == "uint8" else given
+        zeros = (
+            list(_unpacked(bytes(given), bits, cdiv(blocks * bits, 8), blocks)) if c.type(3).dtype == "uint8" else given
+        )
     padded = Tensor((n, blocks * block), "uint8", memoryview(data))
     if len(data) != n * blocks * block or len(scales) != n * blocks or len(zeros) != n * blocks:
         raise BadArg(f"weights, scales and zero points do not fit N = {n}, K = {k} in blocks of {block}")
@@ -127,13 +137,13 @@ def gather_block_quantized(c: Call) -> Result:
     values, shape = c.constant(0, "the table"), list(tensor.shape)
     if unsigned and kind != "uint4" and bits < 8:  # several share a byte
         shape[-1] *= 8 // bits
-        values = list(_unpacked(values, bits, tensor.shape[-1], shape[-1]))
+        values = list(_unpacked(bytes(values), bits, tensor.shape[-1], shape[-1]))
     axis = axis_of(along, len(shape))
     table = Tensor(tuple(shape), "int16", memoryview(packed(values, "int16")))
     scales, zeros = c.constant(2, "the scales"), [2 ** (bits - 1) * unsigned] * numel(c.shape(2))
     if c.has(3):
         zeros = c.constant(3, "the zero points")
         if unsigned and c.value(3).kind != "uint4" and bits < 8:
-            zeros = list(_unpacked(zeros, bits, c.shape(3)[-1], c.shape(2)[-1]))
+            zeros = list(_unpacked(bytes(zeros), bits, c.shape(3)[-1], c.shape(2)[-1]))
     floats = c.g.constant(dequantized_blocks(table, scales, zeros, axis, block), table.shape, "float32")
     return c.emit(Index(floats, (c.x(1),), (axis_of(gathered, len(shape)),), from_end=True))

@@ -1,7 +1,6 @@
 // uses workgroups
 // uses widened
-// uses epilogue
-// uses written
+// uses result
 // An int8 linear layer on a CPU that emulates a GPU: a workgroup makes 32 rows × 32 columns, a thread 4 × 4 of them, 16 int8 of K
 // a step. Its products are floats, moved to integers before their sums need more than 24 bits: every 64 steps.
 
@@ -24,8 +23,7 @@ struct Params {
 
 fn store(row: u32, word: u32, acc: vec4<i32>) {
   if (row < params.rows) {
-    let corrected = acc - params.epilogue.x_zero_point * sums[word];
-    write(row * params.y_stride + word, requantized(corrected, word));
+    finish(row, word, acc, sums[word]);
   }
 }
 

@@ -1,14 +1,14 @@
 // uses lanes
 // uses tree
 // uses dot4
-// uses epilogue
-// uses written
+// uses result
 // uses steps_of_x
 // An int8 linear layer of one row: `lanes` threads share a word of four results, each taking every lanes-th step of K.
 
 struct Params {
   n_words: u32,
   k_steps: u32,
+  y_stride: u32,
   @align(16) epilogue: Epilogue,
   @align(16) written: Written,
   @align(16) read: Read,
@@ -38,6 +38,6 @@ fn run(word: u32, local: u32) {
   }
   let sum = reduced(acc, local);
   if (local % lanes == 0u && word < params.n_words) {
-    write(word, requantized(sum - params.epilogue.x_zero_point * sums[word], word));
+    finish(0u, word, sum, sums[word]);
   }
 }

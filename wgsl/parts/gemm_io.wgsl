@@ -1,6 +1,5 @@
 // uses window
-// uses epilogue
-// uses written
+// uses result
 // uses steps_of_x
 // What the products of wgsl/gemm*.wgsl share: their parameters, how they read x and weights, and how they write y.
 //
@@ -180,7 +179,7 @@ fn load_weight(phase: u32, row: u32, step: u32) -> vec4<u32> {
   return weight[row + step];
 }
 
-// Four columns of a row, requantized.
+// Four columns of a row.
 fn store(phase: u32, row: u32, word: u32, acc: vec4<i32>) {
   if (row >= params.rows || word >= params.n_words) {
     return;
@@ -197,6 +196,5 @@ fn store(phase: u32, row: u32, word: u32, acc: vec4<i32>) {
     }
     at = (image * params.maps.y_height + spot.x) * params.maps.y_width + spot.y;
   }
-  write(at * params.y_stride + word, requantized(
-    acc - params.epilogue.x_zero_point * sums[phase * params.n_words + word], word));
+  finish(at, word, acc, sums[phase * params.n_words + word]);
 }

@@ -54,20 +54,14 @@ def gemm(
     tile = select.tile(rows, columns, steps, phases, p.target)
     tiles = tile.count(rows, columns)
     return Dispatch(
-        tile.kernel,
-        {
-            "x": p.x.id,
-            "weight": weight,
-            "sums": sums,
-            "channel": p.channel(),
-            "y": p.y.id,
-        },
+        p.kernel(tile.kernel),
+        {**p.bind(), "weight": weight, "sums": sums},
         {
             "rows": rows,
             "n_words": round_up(columns, 4) // 4,
             "tiles_n": cdiv(columns, tile.columns),
             "tiles": tiles,
-            "y_stride": p.y.layout.padded // 4,
+            "y_stride": p.y_stride,
             "k_steps": steps,
             "channel_steps": max(1, x_rows.pixel_bytes // 16),
             "rows_height": x_rows.size[0],

@@ -3,16 +3,16 @@
 import struct
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from webq8.dtypes import ITEMSIZE, cdiv, numel
 from webq8.ir.ops.edges import Quantized
 from webq8.ir.ops.quantize import RANGES, ChooseQparams, Dequantize, Quantize, Requantize
 from webq8.ir.plan import Const, Dispatch, Param
-from webq8.ir.types import Dynamic, MaybeRef, PerTensor, Tensor, f32
+from webq8.ir.types import PerTensor, Tensor, f32
 from webq8.kernels.edges import quantizing
 from webq8.kernels.layouts import words_params
-from webq8.kernels.registry import Call, Operand, kernel
+from webq8.kernels.numbers import numbers_of, words_of
+from webq8.kernels.registry import Call, kernel
 from webq8.plan.layout import LayoutName
 
 _ROW_THREADS = 64  # of wgsl/choose_qparams.wgsl, a workgroup
@@ -80,46 +80,10 @@ def requantize(op: Requantize, call: Call) -> Iterator[Dispatch]:
 # --- any dtype, and numbers of channels
 
 
-class _Numbers(NamedTuple):
-    """Scales and zero points, one of each or one for each channel, as kernels by channel bind them."""
-
-    scales: int | Const
-    zero_points: int | Const
-    params: dict[str, int]  # the struct ByChannel of wgsl/parts/channels.wgsl
-    wide_scales: bool  # float64
-    by_channel: bool
-
-
-def _numbers(integers: Operand, scale: MaybeRef, zero_point: MaybeRef, call: Call) -> _Numbers:
-    quantization, shape = integers.quantization, integers.shape
-    assert quantization is not None, "kernels are chosen by quantization"
-    axis = None if isinstance(quantization, PerTensor) else quantization.axis
-    size, inner = (1, 1) if axis is None else (shape[axis], numel(shape[axis + 1 :]))
-    params = {"channels": max(size, 1), "inner": max(inner, 1)}
-    if isinstance(quantization, Dynamic):
-        assert scale is not None, "an op reads what its quantization names"
-        assert zero_point is not None, "an op reads what its quantization names"
-        scales, zeros = call[scale], call[zero_point]
-        params |= {"scale_stride": _words(scales), "zero_point_stride": _words(zeros)}
-        return _Numbers(scales.id, zeros.id, params, scales.dtype == "float64", axis is not None)
-    if isinstance(quantization, PerTensor):
-        params |= {"scale_stride": 0, "zero_point_stride": 0}
-        one, zero = Const(struct.pack("<f", quantization.scale)), Const(struct.pack("<i", quantization.zero_point))
-        return _Numbers(one, zero, params, False, False)
-    params |= {"scale_stride": 1, "zero_point_stride": 1 if quantization.zero_points else 0}
-    zero_points = Const(quantization.zero_points or bytes(4))
-    return _Numbers(Const(quantization.scales), zero_points, params, False, True)
-
-
-def _words(numbers: Operand) -> int:
-    """Words from the scale or zero point of a channel to that of the next."""
-    return ITEMSIZE[numbers.dtype] // 4
-
-
 def _quantize_channels(op: Quantize, call: Call) -> Dispatch:
     """Into any dtype; a constant scale is handed over as its reciprocal."""
     x, y = call[op.x], call.out
-    numbers = _numbers(y, op.scale, op.zero_point, call)
+    numbers = numbers_of(y, op.scale, op.zero_point, call)
     scales, one = numbers.scales, isinstance(y.quantization, PerTensor) and not op.divides
     if one:
         scales = Const(struct.pack("<f", f32(1.0 / y.scale)))
@@ -140,7 +104,7 @@ def _quantize_channels(op: Quantize, call: Call) -> Dispatch:
 def _dequantize_channels(op: Dequantize, call: Call) -> Dispatch:
     """From any dtype."""
     x, y = call[op.x], call.out
-    numbers = _numbers(x, op.scale, op.zero_point, call)
+    numbers = numbers_of(x, op.scale, op.zero_point, call)
     return Dispatch(
         "dequantize_channels",
         {"x": x.id, "scales": numbers.scales, "zero_points": numbers.zero_points, "y": y.id},
@@ -166,8 +130,8 @@ def choose_qparams(op: ChooseQparams, call: Call) -> Iterator[Dispatch]:
         {"rows": rows, "length": numel(x.shape) // max(rows, 1), **bounds},
         threads=rows * _ROW_THREADS,
         constants={
-            "wide_scale": _words(scales) == 2,
-            "wide_zero_point": _words(zero_points) == 2,
+            "wide_scale": words_of(scales) == 2,
+            "wide_zero_point": words_of(zero_points) == 2,
             "nearest": op.nearest,
         },
     )

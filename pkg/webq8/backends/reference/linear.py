@@ -4,6 +4,7 @@ import numpy as np
 
 from webq8.backends.reference.core import Array, Arrays, reference
 from webq8.backends.reference.numbers import inverse, to_integers
+from webq8.backends.reference.quantize import numbers_of
 from webq8.ir.ops.conv import Conv2d
 from webq8.ir.ops.linear import Linear
 from webq8.ir.types import PerChannel, PerTensor, Ref, Tensor
@@ -57,12 +58,12 @@ def linear(op: Linear, arrays: Arrays) -> Array:
     x, weight = arrays[op.x], centered(arrays, op.weight)
     scales, bias = channel_scales(arrays.type(op.weight)), None if op.bias is None else arrays[op.bias]
     if x.dtype == np.int8:
-        of_x = arrays.quantization(op.x)
+        of_x = numbers_of(arrays.type(op.x), op.x_scale, op.x_zero_point, arrays)
         # float64 holds these sums exactly, and its matrix product is far faster than numpy's integer one
-        acc = ((x.astype(np.float64) - of_x.zero_point) @ weight.T).astype(np.int64)
+        acc = ((x.astype(np.float64) - of_x.zero_points) @ weight.T).astype(np.int64)
         if arrays.out.dtype == "int8":
-            return requantize(acc, of_x, scales, bias, op, arrays.out_quantization, -1)
-        v = acc.astype(np.float32) * np.float32(of_x.scale)
+            return requantize(acc, arrays.quantization(op.x), scales, bias, op, arrays.out_quantization, -1)
+        v = acc.astype(np.float32) * of_x.scales.astype(np.float32)
     else:
         v = (x.astype(np.float64) @ weight.T).astype(np.float32)
     v = v * scales

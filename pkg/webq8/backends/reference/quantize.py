@@ -10,10 +10,10 @@ from webq8.dtypes import numel
 from webq8.ir.ops.quantize import RANGES, ChooseQparams, Dequantize, Quantize, Requantize
 from webq8.ir.types import Dynamic, MaybeRef, PerChannel, PerTensor, Tensor
 
-__all__: list[str] = []
+__all__ = ["Numbers", "numbers_of"]
 
 
-class _Numbers(NamedTuple):
+class Numbers(NamedTuple):
     """Scales, as float64, and zero points, to be broadcast over the integers that have them."""
 
     scales: Array
@@ -21,7 +21,7 @@ class _Numbers(NamedTuple):
     by_channel: bool
 
 
-def _numbers(integers: Tensor, scale: MaybeRef, zero_point: MaybeRef, arrays: Arrays) -> _Numbers:
+def numbers_of(integers: Tensor, scale: MaybeRef, zero_point: MaybeRef, arrays: Arrays) -> Numbers:
     quantization, axis = integers.quantization, None
     if scale is not None and zero_point is not None:
         scales, zeros = arrays[scale], arrays[zero_point]
@@ -37,12 +37,12 @@ def _numbers(integers: Tensor, scale: MaybeRef, zero_point: MaybeRef, arrays: Ar
     if axis is not None:
         channels = shape[axis] = integers.shape[axis]
         scales, zeros = scales[:channels], zeros[:channels]
-    return _Numbers(scales.astype(np.float64).reshape(shape), zeros.astype(np.int64).reshape(shape), axis is not None)
+    return Numbers(scales.astype(np.float64).reshape(shape), zeros.astype(np.int64).reshape(shape), axis is not None)
 
 
 @reference(Quantize)
 def quantize(op: Quantize, arrays: Arrays) -> Array:
-    numbers = _numbers(arrays.out, op.scale, op.zero_point, arrays)
+    numbers = numbers_of(arrays.out, op.scale, op.zero_point, arrays)
     if op.divides:
         scaled = arrays[op.x] / numbers.scales.astype(np.float32)
     else:
@@ -52,7 +52,7 @@ def quantize(op: Quantize, arrays: Arrays) -> Array:
 
 @reference(Dequantize)
 def dequantize(op: Dequantize, arrays: Arrays) -> Array:
-    x, numbers = arrays[op.x], _numbers(arrays.type(op.x), op.scale, op.zero_point, arrays)
+    x, numbers = arrays[op.x], numbers_of(arrays.type(op.x), op.scale, op.zero_point, arrays)
     if numbers.by_channel:
         shifted = (x.astype(np.int64) - numbers.zero_points).astype(np.float32)
     else:  # both become floats first

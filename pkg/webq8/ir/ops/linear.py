@@ -6,7 +6,7 @@ from webq8.dtypes import cast, numel
 from webq8.ir.ops.core import Op, Types
 from webq8.ir.ops.edges import Edges, Through
 from webq8.ir.ops.rules import check_terms
-from webq8.ir.types import BadArg, MaybeRef, PerChannel, Ref, Tensor
+from webq8.ir.types import BadArg, Dynamic, MaybeRef, PerChannel, Ref, Tensor
 
 __all__ = ["INT8", "Activation", "Linear", "check_sums"]
 
@@ -39,6 +39,9 @@ class Linear(Op):
     From int8 to int8 the bias may be int32, in units of x's scale times the weight's, as TFLite and ONNX have it: then
     y = round((Σ_k … + bias[n]) · (x's scale · weight's scale[n] / y's scale)), the factor rounded to float32 after each
     step, as XNNPACK computes it; without an activation but `bounds`.
+
+    x may be int8 by numbers that the run computes (Dynamic), one for all or one for each row, which `x_scale` and
+    `x_zero_point` name as well. Then y is float32.
     """
 
     CONSTANTS = frozenset(("weight", "bias"))
@@ -50,12 +53,24 @@ class Linear(Op):
     bounds: tuple[int, int] = INT8
     through: Through | None = None
     edges: Edges = Edges()
+    x_scale: MaybeRef = None
+    x_zero_point: MaybeRef = None
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
         x, weight = self.edges.read(0, types[self.x]), types[self.weight]
+        if isinstance(x.quantization, Dynamic):
+            self._check_numbers(types, x)
         if not x.shape or weight.shape[1:] != x.shape[-1:]:
             raise BadArg(f"a weight {list(weight.shape)} does not fit x {list(x.shape)}")
         if x.dtype == "int8":
             bias = None if self.bias is None else types[self.bias]
             check_sums(weight, bias, self.activation)
         return (Tensor((*x.shape[:-1], weight.shape[0]), "float32"),)
+
+    def _check_numbers(self, types: Types, x: Tensor) -> None:
+        """Raises BadArg where the numbers of x are not for all of it, or one for each row."""
+        numbers = [types[ref] for ref in (self.x_scale, self.x_zero_point) if ref is not None]
+        rows = 1 if isinstance(x.quantization, Dynamic) and x.quantization.axis is None else numel(x.shape[:-1])
+        if len(numbers) < 2 or any(numel(t.shape) != rows for t in numbers):
+            shapes = ", ".join(str(list(t.shape)) for t in numbers)
+            raise BadArg(f"numbers {shapes} for x {list(x.shape)}: a scale and a zero point, or one of each a row")

@@ -64,6 +64,8 @@ def op_cases(kind: str) -> list[Case]:
             arrays = dict(packed)
         for name in (key.removesuffix(f".{kind}") for key in arrays if key.endswith(f".{kind}")):
             runs, wanted = ([_numbered(arrays, f"{name}.{which}")] for which in ("in", "out"))
+            if f"{name}.runs" in arrays:
+                runs, wanted = ([[*run] for run in zip(*stacked, strict=True)] for (stacked,) in (runs, wanted))
             found.append(Case(name, arrays[f"{name}.{kind}"].tobytes(), runs, wanted))
     return [case for case in found if case.name not in AWAITED]
 

@@ -27,11 +27,7 @@ def halves_away(v: float) -> int:
 
 def doubled_high(a: int, b: int, bits: int = 31) -> int:
     """a · b / 2^bits, rounded to nearest, halves up, and saturated."""
-    if a == b == -(2**bits):
-        return (1 << bits) - 1
-    product = a * b
-    nudged = product + (1 << (bits - 1)) if product >= 0 else product + 1 - (1 << (bits - 1))
-    return nudged >> bits if nudged >= 0 else -(-nudged >> bits)
+    return min((a * b + (1 << bits >> 1)) >> bits, (1 << bits) - 1)
 
 
 def shifted_down(v: int, exponent: int) -> int:

@@ -6,7 +6,8 @@
 No converter chooses the scales and zero points here: the files are written with the classes of ai-edge-litert's schema,
 so that scales are far apart, zero points anywhere, and functions get every int8, or every pair of two. The results are
 those of ai-edge-litert as its users have it, by XNNPACK. For a row NAME the file holds NAME.tflite (bytes), NAME.in0, …
-and NAME.out0, ….
+and NAME.out0, …; and NAME.runs where these
+hold several runs, one after another on a new first axis.
 """
 
 from collections.abc import Iterator
@@ -39,20 +40,23 @@ Inputs = list[T | None]
 
 
 class Row(NamedTuple):
-    """A file of one op, and its inputs."""
+    """A file of one op, and its inputs; with `runs` those of as many runs, one after another on a new first axis."""
 
     name: str
     file: bytes
     inputs: tuple[np.ndarray, ...]
+    runs: int = 0
 
 
-def file(code: str, inputs: Inputs, outputs: list[T], options: str = "", **fields: Any) -> bytes:
+def file(
+    code: str, inputs: Inputs, outputs: list[T], options: str = "", intermediates: tuple[T, ...] = (), **fields: Any
+) -> bytes:
     """A TFLite file of one op. Inputs that are not constant are the model's; None leaves an optional one out."""
     model, subgraph = schema.ModelT(), schema.SubGraphT()
     model.version, model.description = 3, b"one op"
     model.buffers, subgraph.tensors = [schema.BufferT()], []
     ids = []
-    for tensor in [*inputs, *outputs]:
+    for tensor in [*inputs, *outputs, *intermediates]:
         if tensor is None:
             ids.append(-1)
             continue
@@ -77,7 +81,8 @@ def file(code: str, inputs: Inputs, outputs: list[T], options: str = "", **field
     op, kind = schema.OperatorT(), schema.OperatorCodeT()
     kind.builtinCode = getattr(schema.BuiltinOperator, code)
     kind.deprecatedBuiltinCode, kind.version = min(kind.builtinCode, 127), 1
-    op.opcodeIndex, op.inputs, op.outputs = 0, ids[: len(inputs)], ids[len(inputs) :]
+    op.opcodeIndex, op.inputs, op.outputs = 0, ids[: len(inputs)], ids[len(inputs) :][: len(outputs)]
+    op.intermediates = ids[len(inputs) + len(outputs) :]
     if options:
         op.builtinOptionsType = getattr(schema.BuiltinOptions, options)
         op.builtinOptions = getattr(schema, options + "T")()
@@ -256,19 +261,66 @@ def reductions() -> Iterator[Row]:
         yield row(f"softmax-{name}", "SOFTMAX", [x], y, "SoftmaxOptions", beta=beta)
 
 
+def sequences() -> Iterator[Row]:
+    def weights(*shape: int, by: float = 0.0, dtype: str = "int8") -> T:
+        data = RNG.integers(-127, 128, shape, np.int8).astype(dtype) * (20 if dtype == "int16" else 1)
+        return T(shape, dtype, by or scale(0.002, 0.02), data=data.astype(dtype))
+
+    for name, batch, steps, inputs, cells, clip, major in (
+        ("", 1, 9, 6, 5, 0.0, False),
+        ("-batch", 3, 4, 17, 20, 0.0, False),
+        ("-major", 2, 5, 8, 66, 0.75, True),
+    ):
+        shape = (steps, batch) if major else (batch, steps)
+        x, hidden = tensor(*shape, inputs, by=0.02), (0.008, 3)
+        biases = [T((cells,), "int32", 0.0001, 0, RNG.integers(-3000, 3000, cells, np.int32)) for _ in range(4)]
+        given: Inputs = [x, *(weights(cells, inputs) for _ in range(4)), *(weights(cells, cells) for _ in range(4))]
+        given += [None, None, None, *biases, None, None, T((batch, cells), "int8", *hidden, variable=True)]
+        given += [T((batch, cells), "int16", 2.0**-11, variable=True), None, None, None, None]
+        y = T((*shape, cells), "int8", *hidden)
+        between = (*(T((1,), "int16", 2.0**-12) for _ in range(4)), T((1,), "int8", *hidden))
+        content = file(
+            "UNIDIRECTIONAL_SEQUENCE_LSTM",
+            given,
+            [y],
+            "UnidirectionalSequenceLSTMOptions",
+            between,
+            fusedActivationFunction=4,
+            cellClip=clip,
+            timeMajor=major,
+        )
+        yield Row(f"lstm{name}", content, (np.stack([integers(x) for _ in range(2)]),), runs=2)
+    for name, batch, inputs, filters, memory, rank in (("", 1, 11, 6, 3, 1), ("-rank", 3, 8, 24, 10, 2)):
+        x = tensor(batch, inputs, by=0.03)
+        bias = T((filters // rank,), "int32", 0.0001, 0, RNG.integers(-300000, 300000, filters // rank, np.int32))
+        state = T((batch, memory * filters), "int16", 0.0002, variable=True)
+        given = [x, weights(filters, inputs), weights(filters, memory, by=1e-4, dtype="int16"), bias, state]
+        y = tensor(batch, filters // rank, by=0.02)
+        content = file("SVDF", given, [y], "SVDFOptions", rank=rank, fusedActivationFunction=RELU)
+        yield Row(f"svdf{name}", content, (np.stack([integers(x) for _ in range(5)]),), runs=5)
+
+
 def results(row: Row) -> list[np.ndarray]:
     interpreter = Interpreter(model_content=row.file, num_threads=1)
     interpreter.allocate_tensors()
-    for detail, array in zip(interpreter.get_input_details(), row.inputs, strict=True):
-        interpreter.set_tensor(detail["index"], array)
-    interpreter.invoke()
-    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+    def run(inputs: tuple[np.ndarray, ...]) -> list[np.ndarray]:
+        for detail, array in zip(interpreter.get_input_details(), inputs, strict=True):
+            interpreter.set_tensor(detail["index"], array)
+        interpreter.invoke()
+        return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+    if not row.runs:
+        return run(row.inputs)
+    return [np.stack(y) for y in zip(*map(run, zip(*row.inputs, strict=True)), strict=True)]
 
 
 def main() -> None:
     arrays = dict[str, np.ndarray]()
-    for row in (*binary(), *unary(), *quantize(), *windows(), *reductions()):
+    for row in (*binary(), *unary(), *quantize(), *windows(), *reductions(), *sequences()):
         add_row(arrays, row.name, "tflite", row.file, row.inputs, results(row))
+        if row.runs:
+            arrays[f"{row.name}.runs"] = np.array(row.runs)
     pack(FILE, arrays)
 
 

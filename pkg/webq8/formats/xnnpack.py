@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from webq8 import numerics
-from webq8.dtypes import ITEMSIZE
+from webq8.dtypes import ITEMSIZE, cast
 from webq8.errors import Unsupported
 from webq8.fixed_point import (
     Multiplier,
@@ -42,6 +42,7 @@ from webq8.ir.ops.linear import INT8
 from webq8.ir.ops.move import Concat
 from webq8.ir.ops.pool import AvgPool2d
 from webq8.ir.ops.quantize import RANGES, Dequantize, Quantize, Requantize
+from webq8.ir.ops.recurrent import LstmInt8, SvdfInt8
 from webq8.ir.ops.reduce import Extremum, Softmax, SoftmaxInt8, Sum
 from webq8.ir.ops.resize import InterpolateInt8, Tap
 from webq8.ir.ops.window import Window
@@ -56,6 +57,7 @@ __all__ = [
     "concat",
     "divide",
     "log_softmax",
+    "lstm",
     "maximum",
     "mean",
     "minimum",
@@ -70,6 +72,7 @@ __all__ = [
     "squared_difference",
     "subtract",
     "sum_",
+    "svdf",
     "unary",
 ]
 
@@ -470,6 +473,83 @@ def softmax(g: Builder, x: Ref, axis: int, y: PerTensor, beta: float = 1.0) -> R
 def log_softmax(g: Builder, x: Ref, axis: int, y: PerTensor) -> Ref:
     """In float32, whose logarithm differs between devices: within a quantum of the runtime's."""
     return g.emit(Quantize(g.emit(Softmax(g.emit(Dequantize(x)), axis, log=True)), "int8", *INT8), y)
+
+
+# --- sequences: each gives its result, and what the next run finds
+
+
+def lstm(
+    g: Builder,
+    x: Ref,
+    h: Ref,
+    c: Ref,
+    weights: Sequence[Ref],
+    recurrent: Sequence[Ref],
+    biases: Sequence[Ref],
+    hidden: PerTensor,
+    y: PerTensor,
+    cell_clip: float = 0.0,
+    time_major: bool = False,
+) -> tuple[Ref, Ref, Ref]:
+    """UNIDIRECTIONAL_SEQUENCE_LSTM with a state c of int16: y, h and c. The constants are those of the input, forget,
+    cell and output gates; `hidden` is the quantization of h before any projection, which is not supported."""
+    state, cell = quantization(g, h), quantization(g, c)
+    multipliers, sums = list[Multiplier](), array("i")
+    for source, matrices in ((quantization(g, x), weights), (state, recurrent)):
+        for gate, matrix in enumerate(matrices):
+            multipliers.append(multiplier(f32(f32(quantization(g, matrix).scale * source.scale) * 2**12)))
+            rows = _row_sums(g, matrix)
+            start = cast(_data(g, biases[gate]), "int32") if matrices is weights else bytes(len(rows))
+            sums.extend(bias - source.zero_point * row for bias, row in zip(start, rows, strict=True))
+    cells, inputs = g.type(weights[0]).shape
+    op = LstmInt8(
+        x,
+        h,
+        c,
+        _joined(g, weights, (4, cells, inputs)),
+        _joined(g, recurrent, (4, cells, cells)),
+        g.constant(sums.tobytes(), (2, 4, cells), "int32"),
+        tuple(multipliers),
+        multiplier(f32(2.0**-15 / hidden.scale * 2.0**-15)),
+        hidden.zero_point,
+        math.frexp(cell.scale)[1] - 1,
+        int(min(cell_clip / cell.scale, 32767.0)),
+        time_major,
+    )
+    kinds = zip(op.infer(g.tensors), (y, state, cell), strict=True)
+    y_ref, h_ref, c_ref = g.node(op, tuple(kind.replace(quantization=q) for kind, q in kinds))
+    return y_ref, h_ref, c_ref
+
+
+def svdf(
+    g: Builder, x: Ref, state: Ref, feature: Ref, time: Ref, bias: Ref | None, rank: int, y: PerTensor
+) -> tuple[Ref, Ref]:
+    """SVDF with a state of int16: y and the state."""
+    p, kept = quantization(g, x), quantization(g, state)
+    newest = f32(f32(p.scale * quantization(g, feature).scale) / kept.scale)
+    last = f32(f32(kept.scale * quantization(g, time).scale) / y.scale)
+    units = g.type(feature).shape[0] // max(rank, 1)
+    bias = g.constant(bytes(4 * units), (units,), "int32") if bias is None else bias
+    zeros = p.zero_point, y.zero_point
+    op = SvdfInt8(x, state, feature, time, bias, rank, multiplier(newest), multiplier(last), *zeros)
+    kinds = zip(op.infer(g.tensors), (y, kept), strict=True)
+    y_ref, state_ref = g.node(op, tuple(kind.replace(quantization=q) for kind, q in kinds))
+    return y_ref, state_ref
+
+
+def _data(g: Builder, ref: Ref) -> memoryview:
+    if (data := g.type(ref).data) is None:
+        raise BadArg("weights that a run computes are not supported", Unsupported)
+    return data
+
+
+def _row_sums(g: Builder, matrix: Ref) -> list[int]:
+    data, count = cast(_data(g, matrix), "int8"), g.type(matrix).shape[1]
+    return [sum(data[at : at + count]) for at in range(0, len(data), count)]
+
+
+def _joined(g: Builder, matrices: Sequence[Ref], shape: tuple[int, ...]) -> Ref:
+    return g.constant(b"".join(bytes(_data(g, matrix)) for matrix in matrices), shape, "int8")
 
 
 # --- resizing of maps [N, C, H, W]

@@ -99,6 +99,7 @@ class _Lowering:
         if call.name not in _OF_VARIABLES and any(isinstance(a, Variable) for a in arguments):
             raise BadArg("takes a variable, of which only READ_VARIABLE gives the value", FormatError)
         self.g.results, self.g.initialize = tuple(self.subgraph.tensors[i] for i in call.outputs), self._initialize
+        self.g.intermediates = tuple(self.subgraph.tensors[i] for i in call.intermediates)
         made: Lowered = lowering.function(self.g, *arguments, **lowering.read(call.options))
         results = made if isinstance(made, list) else [] if made is None else [made]
         if len(results) != len(call.outputs):

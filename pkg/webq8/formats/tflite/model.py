@@ -201,6 +201,7 @@ class TfliteOperator(NamedTuple):
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     options: Table | None
+    intermediates: tuple[int, ...] = ()  # what it computes on the way, whose quantization the file gives
 
 
 class Subgraph(NamedTuple):

@@ -76,7 +76,8 @@ class _Reader:
         inputs = self._ids(table.vector(1, "i"), tensors, where, missing=True)
         outputs = self._ids(table.vector(2, "i"), tensors, where)
         options = None if custom else table.union(3, f"{self.name}: {where}: options")[1]
-        return TfliteOperator(where, name, custom, inputs, outputs, options)
+        intermediates = self._ids(table.vector(8, "i"), tensors, where)
+        return TfliteOperator(where, name, custom, inputs, outputs, options, intermediates)
 
     def _ids(self, ids: tuple[int, ...], count: int, where: str, missing: bool = False) -> tuple[int, ...]:
         for i in ids:

@@ -249,6 +249,7 @@ class Emitter:
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self.results: tuple[TfliteTensor, ...] = ()
+        self.intermediates: tuple[TfliteTensor, ...] = ()
         self.variables: dict[object, Variable] = {}
         self.initialize: Callable[[int], None] = lambda _: None  # runs a subgraph that initializes variables
 
@@ -328,6 +329,13 @@ class Emitter:
             variable.read = self.builder.add(variable.initial.type())
             variable.value = Value(self, tensor, variable.read)
         return variable.value
+
+    def leave(self, value: Value, ref: Ref) -> None:
+        """Has the next run find a tensor where this one found a value that is kept."""
+        variable = next((v for v in self.variables.values() if v.value is value), None)
+        if variable is None:
+            raise BadArg(f"{_called(value.tensor)} is to be kept between runs, and is not declared so", FormatError)
+        variable.value = Value(self, value.tensor, ref)
 
     def state(self, variable: Variable) -> list[State]:
         """The state of the graph that a variable is; none where nobody has looked at it. One that never changes is a

@@ -9,6 +9,7 @@ __all__ = ["find_operator"]
 # families that are not imported yet; popped from the end, where those are that most files use
 _FAMILIES = [
     *(
+        "recurrent",
         "state",
         "batches",
         "create",

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import webq8
 from onnx_writer import KINDS, Sizes, attribute, external, field, graph, model, node, one_node, varint
+from webq8.budget import Budget
 from webq8.errors import FormatError, InputError, OpenShapes, Unsupported, Webq8Error
 from webq8.formats import FORMATS, read_file
 from webq8.formats.onnx.read import read_model
-from webq8.stages import drive
+from webq8.passes import required
+from webq8.stages import drive, finish
 
 CLASSIFIER = Path(__file__).parents[2] / "web" / "models" / "classifier.pte"
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -288,3 +290,58 @@ def test_functions_that_grow_without_end() -> None:
     data = model(graph([node("F0", ["x"], ["y"], "own")], {"x": ("float32", [3, 4])}, ONE), functions=functions)
     with pytest.raises(FormatError, match="without end"):
         read_file(data)
+
+
+# --- dynamic quantization, weights of a few bits, and results of fewer rows
+
+
+def test_dynamic_quantization_is_a_product_of_what_integers_stand_for() -> None:
+    """As transformers are quantized: DynamicQuantizeLinear → MatMulInteger → Cast → Mul by both scales → Add."""
+    weight, scale = np.arange(-10, 10, dtype=np.int8).reshape(4, 5), np.array(0.25, np.float32)
+    nodes = [
+        node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+        node("MatMulInteger", ["q", "w", "z"], ["i"]),
+        node("Cast", ["i"], ["f"], to=1),
+        node("Mul", ["s", "ws"], ["both"]),
+        node("Mul", ["f", "both"], ["y"]),
+    ]
+    data = model(graph(nodes, {"x": ("float32", [3, 4])}, ONE, {"w": weight, "ws": scale}))
+    step = (X.max() - X.min()) / np.float32(255)
+    zero = np.rint(-X.min() / step)
+    q = np.clip(np.rint(X / step) + zero, 0, 255)
+    assert np.allclose(run(data, X), (q - zero) @ weight * step * scale, rtol=1e-6)
+    lowered, problems = finish(read_file(data).methods["forward"].lower(Budget(None, "test")))
+    assert not problems
+    kinds = [type(n.op).__name__ for n in required(lowered).nodes]
+    assert [kind for kind in kinds if kind not in ("Dequantize", "Reshape")] == ["ChooseQparams", "Quantize", "MatMul"]
+
+
+def test_weights_of_four_bits() -> None:
+    """Two in a byte, the first in its lower half, with a scale for each 16 of a row, and 8 for 0."""
+    q = np.arange(64, dtype=np.uint8).reshape(2, 32) * 7 % 16
+    packed = (q[:, ::2] | q[:, 1::2] << 4).reshape(2, 2, 8)
+    scales = np.array([0.5, 0.25, 2, 1], np.float32)
+    x = np.linspace(-1, 1, 96, dtype=np.float32).reshape(3, 32)
+    sizes = {"K": 32, "N": 2, "bits": 4, "block_size": 16}
+    held = {"w": packed, "s": scales}
+    found = run(one_node("MatMulNBits", {"x": x}, {"y": "float32"}, held, domain="com.microsoft", **sizes), x)
+    weight = (q.astype(np.float32) - 8) * scales.reshape(2, 2).repeat(16, 1)
+    assert np.allclose(found, x @ weight.T, rtol=1e-5, atol=1e-5)
+
+
+def test_rows_that_are_none_are_left_out() -> None:
+    """Of three boxes the second overlaps the first by 0.9, and the third has too low a score."""
+    boxes = np.array([[[0, 0, 1, 1], [0, 0, 0.9, 1], [2, 2, 3, 3]]], np.float32)
+    scores = np.array([[[0.9, 0.8, 0.1], [0.2, 0.7, 0.6]]], np.float32)
+    limits = {"m": np.array([3]), "i": np.array([0.5], np.float32), "s": np.array([0.15], np.float32)}
+    data = one_node("NonMaxSuppression", {"b": boxes, "c": scores}, {"y": "int64"}, limits)
+    assert run(data, boxes, scores).tolist() == [[0, 0, 0], [0, 1, 1], [0, 1, 2]]
+    with drive(webq8.load(data, device="cpu")) as program:
+        assert str(program.methods["forward"].outputs[0]) == "int64 [6, 3], or fewer rows"
+
+
+def test_nothing_reads_rows_whose_number_the_run_decides() -> None:
+    nodes = [node("NonMaxSuppression", ["b", "c", "m"], ["r"]), node("Identity", ["r"], ["y"])]
+    takes: dict[str, tuple[str, Sizes]] = {"b": ("float32", [1, 3, 4]), "c": ("float32", [1, 1, 3])}
+    with pytest.raises(Unsupported, match="how many rows x has is known in the run only"):
+        run(model(graph(nodes, takes, {"y": ("int64", None)}, {"m": np.array([3])})))

@@ -9,6 +9,7 @@ from onnx_writer import Sizes, graph, model, node
 from webq8.budget import Budget
 from webq8.formats import read_file
 from webq8.ir.graph import Graph
+from webq8.ir.ops.linear import Linear
 from webq8.passes import required
 from webq8.stages import drive, finish
 
@@ -138,7 +139,11 @@ def test_a_linear_layer(transposed: bool) -> None:
     data = qdq("Gemm", x, held, scales, bias, axis=axis, transB=int(transposed))
     acc = (x.astype(np.int64) - 3) @ w.astype(np.int64) + bias
     assert np.array_equal(run(data, x), requantized(acc, scales, 1, -7, np.int8))
-    assert names(lowered(data)) == ["Linear"]
+    made = lowered(data)
+    assert names(made) == ["Linear"]
+    (op,) = (n.op for n in made.nodes if isinstance(n.op, Linear))
+    assert op.bias is not None
+    assert made.tensors[op.bias].dtype == "int32"
 
 
 def test_a_bias_that_is_added_afterwards() -> None:

@@ -3,6 +3,7 @@
 A test is all rows of an op, by the kernels of software adapters and by those of GPUs.
 """
 
+from collections.abc import Iterable
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 
@@ -10,15 +11,18 @@ import numpy as np
 import pytest
 from browser.test_ops import CONVOLUTIONS, PRODUCTS, compare, expected
 from cases import CASES, Case
+from format_goldens import KINDS, op_cases
 from webq8 import ops
+from webq8.budget import Budget
+from webq8.formats import read_file
 from webq8.formats.pte.lower import lower
 from webq8.formats.pte.read import read_program
 from webq8.ir.graph import Graph
 from webq8.kernels import select, wgsl
 from webq8.passes import required
 from webq8.plan.planner import plan_program
-from webq8.runtime.compile import rewrite
-from webq8.stages import drive
+from webq8.runtime.compile import lower_file, rewrite
+from webq8.stages import drive, finish
 from webq8.target import SOFTWARE, Target
 
 TABLE = {op: list(rows) for op, rows in groupby(sorted(CASES, key=lambda case: case.op), lambda case: case.op)}
@@ -74,18 +78,24 @@ def test_convolutions_by_threads_of_four_pixels(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_every_kernel_is_in_a_plan() -> None:
-    """Of the table or the classifier, so each has run here or in test_files_native.py, but for those that measure."""
+    """Of the table, the classifier or a committed file, so each has run here, in test_files_native.py or in
+    test_format_goldens_native.py, but for those that measure."""
     missing = {name for name in wgsl.kernel_names() if not name.startswith(("gemm_matrix", "ceiling"))}
     classifier = read_program((Path(__file__).parents[2] / "web" / "models" / "classifier.pte").read_bytes(), "it")
     graphs = [required(lower(classifier.methods["forward"], "it"))]
     rows = filter(None, chain.from_iterable(zip_longest(*TABLE.values())))
-    for graph in chain(graphs, map(graph_of, rows)):
+    files = (case.model for kind in KINDS for case in op_cases(kind) if isinstance(case.model, bytes))
+    for graph in chain(graphs, map(graph_of, rows), chain.from_iterable(map(graphs_of_file, files))):
         if not missing:
             break
         for target in (Target(kind=SOFTWARE), Target()):
             plan = plan_program({"forward": rewrite(graph)}, target).plans["forward"]
             missing -= {step.kernel for step in plan.steps}
     assert not missing
+
+
+def graphs_of_file(data: bytes) -> Iterable[Graph]:
+    return finish(lower_file.steps(finish(read_file.steps(data)), "it", Budget(None, ""), {})).values()
 
 
 def graph_of(case: Case) -> Graph:

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Callable
 
+from webq8.dtypes import numel
 from webq8.errors import Unsupported
 from webq8.formats import xnnpack
 from webq8.formats.tflite.operators.batches import Blocks, Cropped, Dilated
@@ -11,9 +12,11 @@ from webq8.formats.tflite.schema import lowers
 from webq8.formats.tflite.values import Emitter, Lowered, Maps, Value
 from webq8.formats.tflite.windows import activated, bounds_of, float_bounds, margins, one_scale
 from webq8.ir.ops.conv import Conv2d, Convolution
+from webq8.ir.ops.move import Permute, Reshape
 from webq8.ir.ops.pool import AvgPool2d, MaxPool2d
+from webq8.ir.ops.quantize import ChooseQparams, Dequantize, Quantize
 from webq8.ir.ops.window import Padding, Window
-from webq8.ir.types import BadArg, PerChannel, PerTensor, Ref, Shape, Tensor
+from webq8.ir.types import BadArg, Dynamic, PerChannel, PerTensor, Ref, Shape, Tensor
 from webq8.scatter import scattered
 
 __all__: list[str] = []
@@ -113,8 +116,9 @@ def _convolved(
         )
         return g.maps(op)
     low, high = float_bounds(activation)
-    weights = _float_weights(g, weight, (3, 0, 1, 2) if depthwise else (0, 3, 1, 2))
-    return g.maps(Convolution(x.maps, weights, bias.ref if bias else None, *sizes, low=low, high=high))
+    order = (3, 0, 1, 2) if depthwise else (0, 3, 1, 2)
+    maps, weights = _float_maps(g, x, weight), _float_weights(g, weight, order, order[0])
+    return g.maps(Convolution(maps, weights, bias.ref if bias else None, *sizes, low=low, high=high))
 
 
 def _cropped(x: Blocks, convolved: Callable[[Value, Window], Maps | Value], window: Window) -> Cropped:
@@ -176,13 +180,38 @@ def int32_bias(g: Emitter, bias: Value | None, channels: int) -> Ref:
     return bias.ref
 
 
-def _float_weights(g: Emitter, weight: Value, order: tuple[int, ...]) -> Ref:
-    """Weights as float32 ops have them; constant ones are put in order here."""
-    from webq8.ir.ops.move import Permute
+def _float_maps(g: Emitter, x: Value, weight: Value) -> Ref:
+    """float32 maps as a convolution with these weights has them."""
+    return x.maps if weight.dtype == "float32" else on_own_scale(g, x.maps)
 
-    if weight.dtype != "float32":
-        raise BadArg(f"weights of {weight.dtype} on float32 are not supported", Unsupported)
-    return g.builder.emit(Permute(weight.ref, order))
+
+def _float_weights(g: Emitter, weight: Value, order: tuple[int, ...], channels: int) -> Ref:
+    """Weights as float32 ops have them, with their axes in another order; `channels` is that of the results'."""
+    if weight.dtype == "float32":
+        return g.builder.emit(Permute(weight.ref, order))
+    tensor, _ = constant_of(weight)
+    moved = g.builder.emit(Permute(g.builder.quantized(weight.ref, None), order))
+    return dequantized(g, moved, per_channel(tensor, channels, order.index(channels)))
+
+
+def dequantized(g: Emitter, weights: Ref, quantization: PerChannel) -> Ref:
+    """int8 weights as the float32 numbers that they stand for."""
+    if g.type(weights).dtype != "int8":
+        raise BadArg(f"weights of {g.type(weights).dtype} on float32 are not supported", Unsupported)
+    return g.builder.emit(Dequantize(g.builder.quantized(weights, quantization)))
+
+
+def on_own_scale(g: Emitter, x: Ref) -> Ref:
+    """float32 x as XNNPACK has it beside int8 weights: quantized to int8 by a scale and a zero point that the run
+    chooses for each index of the first axis."""
+    shape = g.type(x).shape
+    rows = shape[0], numel(shape[1:])
+    several, flat = rows[0] > 1, x if rows == shape else g.builder.emit(Reshape(x, rows))
+    chosen = ChooseQparams(flat, -128, 127, 2.0**-126, "float32", "int32", by_row=several, nearest=True)
+    scale, zero_point = g.builder.emit_all(chosen)
+    kind = Tensor(shape, "int8", None, Dynamic(scale, zero_point, 0 if several else None))
+    (held,) = g.builder.node(Quantize(x, "int8", -128, 127, scale, zero_point), (kind,))
+    return g.builder.emit(Dequantize(held, scale, zero_point))
 
 
 @lowers("TRANSPOSE_CONV", **_CONV, activation="3b")
@@ -216,8 +245,8 @@ def transpose_conv(
         )
         return g.maps(op)
     low, high = float_bounds(activation)
-    weights = _float_weights(g, weight, (3, 0, 1, 2))
-    return g.maps(Convolution(x.maps, weights, bias.ref if bias else None, *sizes, low=low, high=high))
+    maps, weights = _float_maps(g, x, weight), _float_weights(g, weight, (3, 0, 1, 2), 0)
+    return g.maps(Convolution(maps, weights, bias.ref if bias else None, *sizes, low=low, high=high))
 
 
 _POOL = {"padding": "0b", "stride_w": "1i", "stride_h": "2i", "width": "3i", "height": "4i", "activation": "5b"}

@@ -2,13 +2,14 @@
 
 from webq8.dtypes import numel
 from webq8.errors import Unsupported
-from webq8.formats.tflite.operators.conv import constant_of, int32_bias, per_channel
+from webq8.formats.tflite.operators.conv import constant_of, dequantized, int32_bias, on_own_scale, per_channel
 from webq8.formats.tflite.schema import lowers
 from webq8.formats.tflite.values import Emitter, Lowered, Value
 from webq8.formats.tflite.windows import activated, bounds_of
 from webq8.ir.ops.linear import Linear
 from webq8.ir.ops.matmul import MatMul
 from webq8.ir.ops.move import Expand, Permute, Reshape
+from webq8.ir.ops.quantize import Dequantize
 from webq8.ir.ops.rules import broadcast
 from webq8.ir.types import BadArg, Ref, Shape
 
@@ -31,17 +32,22 @@ def fully_connected(
     if len(weight.shape) != 2 or not weight.shape[1] or numel(x.shape) % weight.shape[1]:
         raise BadArg(f"a weight {list(weight.shape)} does not fit x {list(x.shape)}")
     n, k = weight.shape
-    rows = x.ref
-    if not (keep_num_dims and x.shape[-1:] == (k,)) and x.shape != (numel(x.shape) // k, k):
-        rows = g.builder.emit(Reshape(rows, (numel(x.shape) // k, k)))
+    rows, flat = x.ref, (numel(x.shape) // k, k)
+    out = (*x.shape[:-1], n) if keep_num_dims and x.shape[-1:] == (k,) else (flat[0], n)
+    if x.shape != flat:
+        rows = g.builder.emit(Reshape(rows, flat))
     if x.dtype == "int8":
         tensor, data = constant_of(weight)
         weights = g.builder.add(tensor.replace(data=data, quantization=per_channel(tensor, 0, 0)))
-        return g.emit(Linear(rows, weights, int32_bias(g, bias, n), bounds=bounds_of(g, activation)))
+        y = g.emit(Linear(rows, weights, int32_bias(g, bias, n), bounds=bounds_of(g, activation)))
+        return y if out == (flat[0], n) else g.builder.emit(Reshape(y, out))
+    weights = weight.ref
     if weight.dtype != "float32":
-        raise BadArg(f"weights of {weight.dtype} on {x.dtype} are not supported", Unsupported)
-    op = MatMul(rows, weight.ref, bias.ref if bias else None, transposed=True)
-    return activated(g, g.builder.emit(op), activation)
+        tensor, _ = constant_of(weight)
+        rows, weights = on_own_scale(g, rows), dequantized(g, weights, per_channel(tensor, 0, 0))
+    op = MatMul(rows, weights, bias.ref if bias else None, transposed=True)
+    y = activated(g, g.builder.emit(op), activation)
+    return y if out == (flat[0], n) else g.builder.emit(Reshape(y, out))
 
 
 @lowers("BATCH_MATMUL", adj_x="0?", adj_y="1?")
@@ -50,6 +56,10 @@ def batch_matmul(g: Emitter, a: Value, b: Value, *, adj_x: int, adj_y: int) -> L
         raise BadArg(f"matrices {list(a.shape)} and {list(b.shape)} have no product")
     lead = broadcast(a.shape[:-2], b.shape[:-2])
     x, y = (_turned(g, v, bool(adj)) for v, adj in ((a, adj_x), (b, False)))
+    if a.dtype == "float32" and b.dtype == "int8":
+        shape = g.type(x).shape
+        rows = on_own_scale(g, g.builder.emit(Reshape(x, (numel(shape[:-1]), shape[-1]))))
+        x, y = g.builder.emit(Reshape(rows, shape)), g.builder.emit(Dequantize(y))
     if len(b.shape) > 2 or adj_x:
         x, y = (_expanded(g, ref, lead) for ref in (x, y))
     op = MatMul(x, y, transposed=bool(adj_y))

@@ -37,6 +37,7 @@ class Allowed(NamedTuple):
 
 
 ALLOWED = {
+    "int16_conv_2d": Allowed(0.9, 1),  # int16 is computed in float32
     # onnxruntime computes these in float32: sums of integers, scaled once, differ where a result lies on a tie
     "qlinear_add": Allowed(0.93, 1),
     "qlinear_add_s8": Allowed(0.96, 1),
@@ -47,13 +48,14 @@ ALLOWED = {
     "cnn_qdq_u8s8_pc": Allowed(0.95, 1),
     "unet_qdq_s8s8_pc": Allowed(0.95, 16),  # a quantum before the sigmoid is several after it
 }
-AWAITED = (
-    *("batch_matmul", "l2_normalization", "dynamic_fully_connected", "dynamic_conv_2d", "dynamic_depthwise_conv_2d"),
-    *("dynamic_batch_matmul", "int16_conv_2d", "int16_fully_connected", "cnn_dynamic", "transformer_dynamic"),
-    "transformer_int8",
-)
 # floats whose terms cancel, or that are quantized on the way, as a share of the largest
-NEAR = {"gelu": 1e-5, "resize_cubic": 1e-5, "transformer_dynamic_u8": 1e-4}
+NEAR = {
+    "gelu": 1e-5,
+    "resize_cubic": 1e-5,
+    "transformer_dynamic_u8": 1e-4,
+    "transformer_dynamic": 3e-4,
+    "cnn_dynamic": 2e-3,
+}
 
 
 def op_cases(kind: str) -> list[Case]:
@@ -67,7 +69,7 @@ def op_cases(kind: str) -> list[Case]:
             if f"{name}.runs" in arrays:
                 runs, wanted = ([[*run] for run in zip(*stacked, strict=True)] for (stacked,) in (runs, wanted))
             found.append(Case(name, arrays[f"{name}.{kind}"].tobytes(), runs, wanted))
-    return [case for case in found if case.name not in AWAITED]
+    return found
 
 
 def network_cases(kind: str, most: int | None = None) -> list[Case]:
@@ -78,7 +80,7 @@ def network_cases(kind: str, most: int | None = None) -> list[Case]:
             runs, wanted = ([*zip(*(x[:most, None] for x in _numbered(arrays, w)), strict=True)] for w in ("in", "out"))
             shapes = {"batch": 1} if kind == "onnx" and path.stem.startswith("cnn") else {}
             found.append(Case(path.stem, path, runs, wanted, shapes, arrays["right"][:most]))
-    return [case for case in found if case.name not in AWAITED]
+    return found
 
 
 def wakeword_cases() -> list[Case]:

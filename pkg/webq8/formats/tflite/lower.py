@@ -21,6 +21,9 @@ _FLEX = (
     "an operator of TensorFlow itself: convert again with `converter.target_spec.supported_ops = "
     "[tf.lite.OpsSet.TFLITE_BUILTINS]`, and replace what that refuses"
 )
+# operators that take int16 as it is; all others compute with the floats that it stands for
+_OF_INT16 = ("DEQUANTIZE", "QUANTIZE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "READ_VARIABLE", "ASSIGN_VARIABLE")
+_BY_FLOATS = ("L2_NORMALIZATION",)  # those that do so with int8, too
 _OF_VARIABLES = ("READ_VARIABLE", "ASSIGN_VARIABLE")
 
 
@@ -98,14 +101,24 @@ class _Lowering:
         arguments = lowering.arguments([None if i < 0 else self._value(i) for i in call.inputs])
         if call.name not in _OF_VARIABLES and any(isinstance(a, Variable) for a in arguments):
             raise BadArg("takes a variable, of which only READ_VARIABLE gives the value", FormatError)
-        self.g.results, self.g.initialize = tuple(self.subgraph.tensors[i] for i in call.outputs), self._initialize
+        declared = [self.subgraph.tensors[i] for i in call.outputs]
+        wide = call.name not in _OF_INT16 and any(isinstance(a, Value) and a.is_int16 for a in arguments)
+        wide = wide or call.name in _BY_FLOATS
+        if wide:
+            arguments = [a.floats if isinstance(a, Value) else a for a in arguments]
+        self.g.results = expected = tuple(t.as_floats if wide else t for t in declared)
+        self.g.initialize = self._initialize
         self.g.intermediates = tuple(self.subgraph.tensors[i] for i in call.intermediates)
         made: Lowered = lowering.function(self.g, *arguments, **lowering.read(call.options))
         results = made if isinstance(made, list) else [] if made is None else [made]
-        if len(results) != len(call.outputs):
-            raise BadArg(f"{len(call.outputs)} outputs, {len(results)} are expected", FormatError)
-        for i, result in zip(call.outputs, results, strict=True):
-            self.values[i] = result if isinstance(result, Variable) else self.g.bound(self.subgraph.tensors[i], result)
+        if len(results) != len(declared):
+            raise BadArg(f"{len(declared)} outputs, {len(results)} are expected", FormatError)
+        for i, tensor, given, result in zip(call.outputs, declared, expected, results, strict=True):
+            if isinstance(result, Variable):
+                self.values[i] = result
+            else:
+                value = self.g.bound(given, result)
+                self.values[i] = value if given is tensor else self.g.quantized(tensor, value)
 
     def _value(self, i: int) -> Value | Variable:
         """The value of a tensor; constants and what is kept between runs are added when they are first read."""

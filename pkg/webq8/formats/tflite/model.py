@@ -191,6 +191,11 @@ class TfliteTensor(NamedTuple):
     sparse: bool
     open: tuple[int, ...]  # dimensions that the file leaves open; they have the size 1 in `shape`
 
+    @property
+    def as_floats(self) -> "TfliteTensor":
+        """The same as the numbers that it stands for; itself where it stands for none."""
+        return self._replace(dtype="float32", scales=(), zero_points=()) if self.scales else self
+
 
 class TfliteOperator(NamedTuple):
     """A call of an operator. Inputs that are left out are −1; a custom operator has its own name."""

@@ -17,6 +17,7 @@ from webq8.ir.builder import Builder
 from webq8.ir.graph import State
 from webq8.ir.ops.core import Op
 from webq8.ir.ops.move import Permute, Reshape
+from webq8.ir.ops.quantize import RANGES, Dequantize, Quantize
 from webq8.ir.types import BadArg, PerChannel, PerTensor, Quantization, Ref, Shape, Tensor, check_scale
 
 __all__ = ["Emitter", "Lowered", "Maps", "Value", "Variable", "in_order", "int32s", "quantization_of", "type_of"]
@@ -183,6 +184,24 @@ class Value:
         return quantization if isinstance(quantization, PerTensor) else None
 
     @property
+    def is_int16(self) -> bool:
+        """Whether it is int16 that stands for other numbers."""
+        return self.dtype == "int16" and self.per_tensor is not None
+
+    @property
+    def floats(self) -> "Value":
+        """The numbers that it stands for; itself where it stands for none."""
+        if not self.tensor.scales:
+            return self
+        if self.dtype in ("int32", "int64"):  # a bias
+            scales, numbers = self.tensor.scales, self.numbers("a bias")
+            real = [v * scales[n % len(scales)] for n, v in enumerate(numbers)]
+            return Value(self.g, self.tensor.as_floats, self.g.floats(real, self.shape))
+        held = self.held
+        ref = self.g.builder.emit(Dequantize(held.ref if isinstance(held, Maps) else held))
+        return Value(self.g, self.tensor.as_floats, self.g.in_form(ref, isinstance(held, Maps)))
+
+    @property
     def data(self) -> memoryview | None:
         """Its bytes in the file's shape, if it is constant."""
         return None if self.pending else self.g.type(self.ref).data
@@ -310,6 +329,13 @@ class Emitter:
         if made.quantization != kind.quantization:
             ref = self.builder.quantized(ref, kind.quantization)
         return Value(self, tensor, Maps(ref) if maps else ref)
+
+    def quantized(self, tensor: TfliteTensor, value: Value) -> Value:
+        """float32 results as the file has them."""
+        held, kind = value.held, type_of(tensor)
+        op = Quantize(held.ref if isinstance(held, Maps) else held, kind.dtype, *RANGES[kind.dtype])
+        ref = self.builder.emit(op, kind.quantization)
+        return Value(self, tensor, self.in_form(ref, isinstance(held, Maps)))
 
     # --- what is kept between runs
 

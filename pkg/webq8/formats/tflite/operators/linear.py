@@ -2,16 +2,17 @@
 
 from webq8.dtypes import numel
 from webq8.errors import Unsupported
+from webq8.formats import xnnpack
 from webq8.formats.tflite.operators.conv import constant_of, dequantized, int32_bias, on_own_scale, per_channel
 from webq8.formats.tflite.schema import lowers
 from webq8.formats.tflite.values import Emitter, Lowered, Value
-from webq8.formats.tflite.windows import activated, bounds_of
+from webq8.formats.tflite.windows import activated, bounds_of, one_scale
 from webq8.ir.ops.linear import Linear
 from webq8.ir.ops.matmul import MatMul
 from webq8.ir.ops.move import Expand, Permute, Reshape
 from webq8.ir.ops.quantize import Dequantize
 from webq8.ir.ops.rules import broadcast
-from webq8.ir.types import BadArg, Ref, Shape
+from webq8.ir.types import BadArg, PerTensor, Ref, Shape, f32
 
 __all__: list[str] = []
 
@@ -62,8 +63,12 @@ def batch_matmul(g: Emitter, a: Value, b: Value, *, adj_x: int, adj_y: int) -> L
         x, y = g.builder.emit(Reshape(rows, shape)), g.builder.emit(Dequantize(y))
     if len(b.shape) > 2 or adj_x:
         x, y = (_expanded(g, ref, lead) for ref in (x, y))
-    op = MatMul(x, y, transposed=bool(adj_y))
-    return g.emit(op)
+    p, q = a.per_tensor, b.per_tensor
+    if a.dtype != "int8" or p is None or q is None:
+        return g.builder.emit(MatMul(x, y, transposed=bool(adj_y)))
+    sums = g.builder.emit(MatMul(x, y, transposed=bool(adj_y), whole=True))
+    product = PerTensor(f32(p.scale * q.scale), 0)
+    return xnnpack.requantize(g.builder, g.builder.quantized(sums, product), one_scale(g))
 
 
 def _turned(g: Emitter, x: Value, turn: bool) -> Ref:

@@ -18,6 +18,8 @@ def quantize(g: Emitter, x: Value) -> Lowered:
     dtype, y = g.declared().dtype, one_scale(g)
     if x.dtype == "float32":
         return g.in_form(g.emit(Quantize(ref, dtype, *RANGES[dtype])), maps)
+    if x.is_int16 and dtype == "int16":
+        return g.quantized(g.results[0], x.floats)
     if x.dtype == "int32" and len(x.tensor.scales) == 1:
         ref = g.builder.quantized(ref, PerTensor(x.tensor.scales[0], x.tensor.zero_points[0]))
     elif x.per_tensor is None:

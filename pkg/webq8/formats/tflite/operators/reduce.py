@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from webq8.errors import Unsupported
 from webq8.formats import xnnpack
 from webq8.formats.tflite.operators.elementwise import is_int8
 from webq8.formats.tflite.operators.move import held, place
@@ -16,7 +15,7 @@ from webq8.ir.ops.elementwise import Binary, Clamp, Compare, Unary
 from webq8.ir.ops.move import Reshape
 from webq8.ir.ops.rules import axis as axis_of
 from webq8.ir.ops.sort import TopK
-from webq8.ir.types import BadArg, PerTensor, Ref
+from webq8.ir.types import PerTensor, Ref
 
 __all__: list[str] = []
 
@@ -131,8 +130,6 @@ def log_softmax(g: Emitter, x: Value) -> Lowered:
 @lowers("L2_NORMALIZATION", activation="0b")
 def l2_normalization(g: Emitter, x: Value, *, activation: int) -> Lowered:
     axis = len(x.shape) - 1
-    if is_int8(x):
-        raise BadArg("int8 is not supported", Unsupported)
     squares = g.builder.emit(Binary(x.ref, x.ref, "mul"))
     total = g.builder.emit(Clamp(g.builder.emit(ops.Sum(squares, (axis,), True)), 1e-12))
     length = g.builder.emit(Unary(total, "sqrt"))

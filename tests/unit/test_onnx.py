@@ -313,7 +313,7 @@ def test_dynamic_quantization_is_a_product_of_what_integers_stand_for() -> None:
     lowered, problems = finish(read_file(data).methods["forward"].lower(Budget(None, "test")))
     assert not problems
     kinds = [type(n.op).__name__ for n in required(lowered).nodes]
-    assert [kind for kind in kinds if kind not in ("Dequantize", "Reshape")] == ["ChooseQparams", "Quantize", "MatMul"]
+    assert [kind for kind in kinds if kind not in ("Dequantize", "Reshape")] == ["ChooseQparams", "Quantize", "Linear"]
 
 
 def test_weights_of_four_bits() -> None:

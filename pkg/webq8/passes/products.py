@@ -18,7 +18,7 @@ from webq8.ir.ops.linear import Linear
 from webq8.ir.ops.matmul import MatMul
 from webq8.ir.ops.move import Reshape
 from webq8.ir.ops.quantize import Dequantize
-from webq8.ir.types import PerChannel, PerTensor, Ref, Shape, Tensor, f32
+from webq8.ir.types import Dynamic, PerChannel, PerTensor, Ref, Shape, Tensor, f32
 from webq8.passes.editor import Editor
 from webq8.stages import Stage, Steps
 
@@ -182,7 +182,9 @@ def float_results_of_int8(graph: Graph) -> Steps[Graph]:
         x = _before_dequantize(editor, found.x, node)
         if x is None:
             continue
-        op = products.packed(found, None).replace(x=x)
+        op, by = products.packed(found, None).replace(x=x), editor.tensors[x].quantization
+        if isinstance(by, Dynamic):
+            op = op.replace(x_scale=by.scale, x_zero_point=by.zero_point)
         editor.replace(node, Node(op, (out,), node.where, found.places))
     return editor.graph()
 
@@ -194,11 +196,16 @@ def _before_dequantize(editor: Editor, ref: Ref, before: Node) -> Ref | None:
         return None
     if isinstance(node.op, Dequantize):
         tensor = editor.tensors[node.op.x]
-        return node.op.x if tensor.dtype == "int8" and isinstance(tensor.quantization, PerTensor) else None
+        by, lead = tensor.quantization, len(tensor.shape) - 1
+        whole = isinstance(by, PerTensor) or (isinstance(by, Dynamic) and (by.axis is None or by.axis == 0 == lead - 1))
+        return node.op.x if tensor.dtype == "int8" and whole else None
     if not isinstance(node.op, Reshape):
         return None
     inner, shape = _before_dequantize(editor, node.op.x, before), node.op.shape
     if inner is None:
+        return None
+    by = editor.tensors[inner].quantization
+    if isinstance(by, Dynamic) and by.axis is not None:  # rows may become others
         return None
     made = editor.add(editor.tensors[inner].replace(shape=shape))
     editor.insert(before, Node(Reshape(inner, shape), (made,), node.where))

@@ -92,6 +92,7 @@ def _repeated(editor: Editor, node: Node, op: Linear | Conv2d, times: int) -> Re
 
 
 def _inserted(editor: Editor, before: Node, op: Concat | Reshape) -> Ref:
-    ref = editor.add(op.infer(editor.tensors)[0])
+    by = editor.tensors[op.reads()[0]].quantization  # which repeating rows does not change, whoever computes it
+    ref = editor.add(op.infer(editor.tensors)[0].replace(quantization=by))
     editor.insert(before, Node(op, (ref,), before.where))
     return ref

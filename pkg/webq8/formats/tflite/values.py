@@ -331,11 +331,10 @@ class Emitter:
         return Value(self, tensor, Maps(ref) if maps else ref)
 
     def quantized(self, tensor: TfliteTensor, value: Value) -> Value:
-        """float32 results as the file has them."""
-        held, kind = value.held, type_of(tensor)
-        op = Quantize(held.ref if isinstance(held, Maps) else held, kind.dtype, *RANGES[kind.dtype])
-        ref = self.builder.emit(op, kind.quantization)
-        return Value(self, tensor, self.in_form(ref, isinstance(held, Maps)))
+        """float32 results as the file has them; in its shape, since kernels move no elements of two bytes."""
+        kind = type_of(tensor)
+        op = Quantize(value.ref, kind.dtype, *RANGES[kind.dtype])
+        return Value(self, tensor, self.builder.emit(op, kind.quantization))
 
     # --- what is kept between runs
 

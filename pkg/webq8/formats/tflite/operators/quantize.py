@@ -14,8 +14,8 @@ __all__: list[str] = []
 
 @lowers("QUANTIZE")
 def quantize(g: Emitter, x: Value) -> Lowered:
-    ref, maps = held(x)
     dtype, y = g.declared().dtype, one_scale(g)
+    ref, maps = (x.ref, False) if dtype == "int16" else held(x)
     if x.dtype == "float32":
         return g.in_form(g.emit(Quantize(ref, dtype, *RANGES[dtype])), maps)
     if x.is_int16 and dtype == "int16":

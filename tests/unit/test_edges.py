@@ -51,5 +51,7 @@ def test_every_kernel_has_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         for step in chain(steps(SOFTWARE), steps(GPU)) if tile is None else steps(GPU):
             found.setdefault(step.kernel, set()).update(name for name, value in step.constants if value)
     for name in wgsl.kernel_names():
+        if name.endswith("_dynamic"):  # of results that are float32 anyway
+            continue
         edges = wgsl.kernel(name).overrides & {"dequantizes", "quantizes", "quantizes_a", "quantizes_b"}
         assert edges <= found.get(name, set()), name

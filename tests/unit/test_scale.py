@@ -52,15 +52,15 @@ def peak_of(work: Callable[[], object]) -> int:
 @pytest.mark.parametrize("form", FORMS)
 def test_planning_is_linear(form: str, measure: Callable[[Callable[[], object]], int], nodes: int) -> None:
     small, large = FORMS[form](100), FORMS[form](nodes)
-    plan(small)  # kernels are read once
+    few, many = len(plan(small).steps), len(plan(large).steps)  # and kernels are read once
     growth = measure(lambda: plan(large)) / measure(lambda: plan(small))
-    assert growth < 1.3 * len(large.calls) / len(small.calls)
+    assert growth < 1.3 * max(many / few, len(large.calls) / len(small.calls))
 
 
 def test_twenty_thousand_nodes() -> None:
     method = nested(20_000)
     planned = plan(method)
-    assert len(planned.steps) == len(method.calls) >= 20_000
+    assert len(planned.steps) == len(method.calls) - 2 == 20_000  # no dispatch only quantizes or dequantizes
     assert planned.peak_bytes <= 1.15 * planned.live_bytes
     assert len(planned.buffers) <= 4
 

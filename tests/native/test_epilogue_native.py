@@ -103,3 +103,21 @@ def test_sums_and_means(name: str, to_float: bool) -> None:
         assert ("through_table", True) in step.constants
         assert (("dequantizes", True) in step.constants) == to_float
         np.testing.assert_array_equal(program.run(*inputs), run_graph(on_int8, inputs)[0])
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("shape", [(2, 3, 5), (2, 4, 4, 16)])
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("op", ["add", "mul"])
+def test_functions_beside_other_tensors(op: str, swapped: bool, shape: tuple[int, ...]) -> None:
+    """A sum or product of sigmoid(x), by a table of floats, and y."""
+    b = Builder()
+    x, y = (b.dequantize(b.quantize(b.input(shape, "float32"), params), params) for params in ((0.05, 3), (0.02, 1)))
+    operands = [Ref(b.call("aten.sigmoid.default", Ref(x), out=(shape, "float32"))), Ref(y)]
+    more = (1,) if op == "add" else ()
+    z = b.call(f"aten.{op}.Tensor", *operands[:: -1 if swapped else 1], *more, out=(shape, "float32"))
+    graph = b.graph(b.quantize(z, (0.01, 4)))
+    inputs = [np.random.default_rng(n).normal(size=shape).astype(np.float32) for n in range(2)]
+    [want] = run_graph(graph, inputs)
+    with drive(compile_graphs({"forward": required(graph)}, "sum", "native")) as program:
+        np.testing.assert_array_equal(program.run(*inputs), want)

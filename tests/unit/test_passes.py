@@ -71,6 +71,36 @@ def test_other_scale_becomes_a_table() -> None:
     assert optimized.nodes[1].op.through.grid == PerTensor(0.05, 0)
 
 
+def test_a_function_of_a_moved_function_is_a_table() -> None:
+    b = Builder()
+    x = b.dequantize(b.quantize(b.input((2, 3, 4, 5), "float32")))
+    order = b.list(*map(b.value, (0, 2, 3, 1)))
+    moved = b.call("aten.permute_copy.default", Ref(function(b, "hardswish", x)), order, out=((2, 4, 5, 3), "float32"))
+    graph = b.graph(b.quantize(function(b, "sigmoid", moved), (0.004, -128)))
+    assert short(same_bytes(graph, image(2, 3, 4, 5), names=[])) == ["Quantize", "Permute", "Lookup"]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("op", ["add", "mul"])
+def test_a_function_beside_another_tensor_is_a_table_of_floats(op: str, swapped: bool) -> None:
+    b = Builder()
+    x, y = (
+        b.dequantize(b.quantize(b.input((2, 3, 5), "float32"), params), params) for params in ((0.05, 3), (0.02, 1))
+    )
+    operands = [Ref(function(b, "sigmoid", x)), Ref(y)]
+    more = (1,) if op == "add" else ()
+    z = b.call(f"aten.{op}.Tensor", *operands[:: -1 if swapped else 1], *more, out=((2, 3, 5), "float32"))
+    graph = b.graph(b.quantize(z, (0.01, 4)))
+    optimized = same_bytes(graph, image(2, 3, 5), image(2, 3, 5), names=[])
+    assert short(optimized) == ["Quantize", "Quantize", "Binary"]
+    tables = {optimized.nodes[2].op.a_table, optimized.nodes[2].op.b_table} - {None}
+    assert [len(table) for table in tables] == [1024]
+
+
+def function(b: Builder, name: str, x: int) -> int:
+    return b.call(f"aten.{name}.default", Ref(x), out=(b.shape(x), "float32"))
+
+
 def test_bounds_within_bounds() -> None:
     b = Builder()
     q = b.quantize(hardtanh(b, b.dequantize(pointwise(b, b.quantize(b.input((1, 5, 3, 3), "float32")))), 0.0, 1.5))

@@ -10,6 +10,7 @@ are computed here, and sums of integers do not. So `run_on_int8` fixes what a gr
 """
 
 import math
+from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -74,6 +75,7 @@ class _ToInt8:
         self.editor, self.arithmetic = Editor(graph), arithmetic
         self.grids: dict[Ref, PerTensor] = {}  # float32 tensors whose values are dequantized int8 -> by which numbers
         self.functions: dict[Ref, _Function] = {}
+        self.moved_bases: dict[Ref, Ref] = {}  # functions that were moved -> their base before the move
         self.values: dict[Ref, list[float]] = {}  # of functions, their values for int8 −128…127
         self.products = Products(self.editor)
 
@@ -104,8 +106,28 @@ class _ToInt8:
         if x.dtype == "int8" and isinstance(x.quantization, PerTensor):
             self.grids[out] = x.quantization
 
-    def _known(self, ref: Ref) -> _Function | None:
-        return self.functions.get(ref) or (_Function(ref, 0) if ref in self.grids else None)
+    def _known(self, ref: Ref, moves: int = 0) -> _Function | None:
+        if ref in self.grids:
+            return _Function(ref, 0)
+        return self.functions.get(ref) or self._moved(ref, moves)
+
+    def _moved(self, ref: Ref, moves: int) -> _Function | None:
+        """A function that was moved, and maybe moved before, as the function of what is moved instead."""
+        node = self.editor.producer(ref)
+        if node is None or not node.op.MOVES or len(node.outputs) > 1 or moves == _DEEPEST:
+            return None
+        floats = [*self._floats(node.op)]
+        known = self._known(floats[0], moves + 1) if len(floats) == 1 else None
+        if known is None or not known.length:
+            return None
+        base = self.editor.add(self._tensor(ref))
+        moved = node.op.reading(lambda x: known.base if x == floats[0] else x)
+        self.editor.insert(node, node._replace(op=moved, outputs=(base,)))
+        self.grids[base] = self.grids[known.base]
+        self.values[ref] = self.values_of(floats[0], known.base)
+        self.moved_bases[ref] = known.base
+        self.functions[ref] = _Function(base, known.length + 1)
+        return self.functions[ref]
 
     def _function(self, node: Node, x: Ref) -> None:
         known = self._known(x)
@@ -129,7 +151,7 @@ class _ToInt8:
         t = self._tensor(ref)
         return float(cast(t.data, t.dtype)[0]) if t.data is not None and numel(t.shape) == 1 else None
 
-    def _values(self, ref: Ref, base: Ref) -> list[float]:
+    def values_of(self, ref: Ref, base: Ref) -> list[float]:
         """The values of a function of `base` for each of the 256 int8 values that `base` is dequantized from."""
         if ref == base:
             return numerics.dequantized(self.grids[base])
@@ -138,7 +160,7 @@ class _ToInt8:
         if ref not in self.values:
             node = self.editor.producer(ref)
             assert node is not None, "functions are computed"
-            self.values[ref] = numerics.apply(node.op, *(self._values(x, base) for x in node.op.reads()))
+            self.values[ref] = numerics.apply(node.op, *(self.values_of(x, base) for x in node.op.reads()))
         return self.values[ref]
 
     def _moves(self, op: Op) -> bool:
@@ -170,18 +192,38 @@ class _ToInt8:
         return found if found and found.x in self.grids and self._tensor(found.x).data is None else None
 
     def operands(self, op: Op) -> tuple[Ref, Ref] | None:
-        """The two operands of an op that has an int8 kernel: the first dequantized int8, the second dequantized int8 or
-        a constant. None for other ops."""
-        if not (self.arithmetic and isinstance(op, Binary) and op.function in ON_INT8):
+        """The two operands of an op that has an int8 kernel: the first of int8, the second of int8 or a constant. What
+        is of int8 is dequantized, or a function of what is: those differ between devices, so that they count without
+        `arithmetic`, too. None for other ops."""
+        if not isinstance(op, Binary) or op.function not in ON_INT8:
             return None
         a, b = op.a, op.b
-        if a not in self.grids and op.alpha == 1.0:
+        of_int8 = [x for x in (a, b) if self.base(x) is not None]
+        if not self.arithmetic and all(x in self.grids for x in of_int8):
+            return None
+        if a not in of_int8 and op.alpha == 1.0:
             a, b = b, a
         constant = self._tensor(b).data is not None and self._tensor(b).dtype == "float32"
-        found = a in self.grids and (b in self.grids or constant)
-        # kernels take no infinities, which float32 makes NaN of, and that the zero point
-        finite = all(math.isfinite(f32(255 * self.grids[x].scale)) for x in (a, b) if x in self.grids)
-        return (a, b) if found and finite else None
+        found = a in of_int8 and (b in of_int8 or constant)
+        return (a, b) if found and all(map(self._finite, of_int8)) else None
+
+    def base(self, ref: Ref) -> Ref | None:
+        """The float32 tensor on a grid that another is, or is a function of."""
+        if ref in self.grids:
+            return ref
+        return self.functions[ref].base if ref in self.functions else None
+
+    def _finite(self, ref: Ref) -> bool:
+        """Whether what is of int8 holds no infinities, which sums make NaN of, and that becomes the zero point."""
+        if ref in self.grids:
+            return math.isfinite(f32(255 * self.grids[ref].scale))
+        return all(map(math.isfinite, self.values_of(ref, self.functions[ref].base)))
+
+    def table(self, ref: Ref) -> bytes | None:
+        """The float32 numbers that int8 −128…127 stand for by a function; None for what is dequantized, or constant."""
+        if ref in self.grids or ref not in self.functions:
+            return None
+        return array("f", self.values_of(ref, self.functions[ref].base)).tobytes()
 
     def multiplies(self, op: Op) -> bool:
         """Whether an op is a product of matrices that are dequantized int8."""
@@ -287,7 +329,7 @@ class _Path:
             self.averaged.add(ref)
             return self.possible(op.x if way is True else self.p.functions[op.x].base, depth + 1)
         if operands := self.p.operands(op):
-            return all(x not in self.p.grids or self.possible(x, depth + 1) for x in operands)
+            return all(self.possible(x, depth + 1) for x in map(self.p.base, operands) if x is not None)
         if self.p.multiplies(op):
             return self.p.editor.uses(ref) == 1 and all(self.possible(x, depth + 1) for x in op.reads())
         if not self.p._moves(op) or not (floats := [*self.p._floats(op)]):
@@ -307,7 +349,7 @@ class _Path:
 
     def keeps_nan(self) -> bool:
         """Whether NaN, which int8 lacks, becomes the zero point just as in float32, where comparisons keep it."""
-        values = (v for ref in self.tables for v in self.p._values(ref, self.p.functions[ref].base))
+        values = (v for ref in self.tables for v in self.p.values_of(ref, self.p.functions[ref].base))
         return not self.compares or not any(map(math.isnan, values))
 
     def emit(self, ref: Ref, grid: PerTensor | None = None) -> Ref:
@@ -344,9 +386,12 @@ class _Path:
             on_int8 = op.reading(lambda x: self.emit(x, self.p.grids[x]))
             [self.made[ref, grid]] = self._insert(on_int8, [tensor], grid, also)
         elif operands := self.p.operands(op):
-            a, b = (self.emit(x, self.p.grids[x]) if x in self.p.grids else x for x in operands)
-            divides = self._quantize.divides
-            [self.made[ref, grid]] = self._insert(op.replace(a=a, b=b, divides=divides), [tensor], grid, also)
+            bases = [(x, self.p.base(x)) for x in operands]
+            a, b = (x if base is None else self.emit(base, self.p.grids[base]) for x, base in bases)
+            a_table, b_table = map(self.p.table, operands)
+            also += tuple(place for x, base in bases if base is not None for place in self._places(x, base))
+            on_int8 = op.replace(a=a, b=b, divides=self._quantize.divides, a_table=a_table, b_table=b_table)
+            [self.made[ref, grid]] = self._insert(on_int8, [tensor], grid, also)
         else:
             new = {x: self.emit(x, grid) for x in self.p._floats(op)}
             outs = self._insert(op.reading(lambda x: new.get(x, x)), map(self.p._tensor, node.outputs), grid, also)
@@ -387,7 +432,7 @@ class _Path:
         bounds = self._clamps(ref, base) if self.p.grids[base] == grid else None
         if bounds:
             return clamp_table(*_quantized_bounds(bounds, grid))
-        return numerics.quantized(self.p._values(ref, base), grid, divides=self._quantize.divides)
+        return numerics.quantized(self.p.values_of(ref, base), grid, divides=self._quantize.divides)
 
     @property
     def _quantize(self) -> Quantize:
@@ -412,6 +457,7 @@ class _Path:
         node = self.p.editor.producer(ref)
         if ref == base or node is None:
             return ()
+        base = self.p.moved_bases.get(ref, base)
         return (node.where, *(place for x in node.op.reads() for place in self._places(x, base)))
 
     def _looked_up(self, x: Ref, table: bytes, grid: PerTensor, also: tuple[str, ...]) -> Ref:

@@ -12,15 +12,16 @@ from pte_writer import Pte, one_call
 from webq8.errors import LimitError, Unsupported
 from webq8.stages import drive
 
-CASES = 20_000
+CASES = {"pte": 20_000, "tflite": 5_000, "onnx": 5_000}
 PROCESSES = 2
 DAMAGED = sorted((fuzz.ROOT / "tests" / "data" / "damaged").glob("*.bin"))
 
 
-def test_thousands_of_damages() -> None:
+@pytest.mark.parametrize("kind", CASES)
+def test_thousands_of_damages(kind: str) -> None:
     """Each in one of two processes, which are watched for time and memory."""
-    code = "import fuzz, sys; sys.exit(fuzz.main(range(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))))"
-    commands = [[sys.executable, "-c", code, str(i), str(CASES), str(PROCESSES)] for i in range(PROCESSES)]
+    code = "import fuzz, sys; a, b, c = map(int, sys.argv[1:4]); sys.exit(fuzz.main(range(a, b, c), sys.argv[4]))"
+    commands = [[sys.executable, "-c", code, str(i), str(CASES[kind]), str(PROCESSES), kind] for i in range(PROCESSES)]
     started = [subprocess.Popen(c, cwd=Path(fuzz.__file__).parent, stdout=subprocess.PIPE, text=True) for c in commands]
     for process in started:
         text, _ = process.communicate()

@@ -1,16 +1,17 @@
 """What every reader returns, whatever the format: methods that can be lowered."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from webq8.budget import Budget
-from webq8.errors import Problem
+from webq8.errors import Problem, Webq8Error
 from webq8.ir.graph import Fixed, Graph
-from webq8.ir.types import Tensor
+from webq8.ir.types import BadArg, Tensor
 from webq8.stages import Steps
 
-__all__ = ["Asked", "Beside", "File", "FileMethod", "FileOp", "Names", "Shapes"]
+__all__ = ["Asked", "Beside", "File", "FileMethod", "FileOp", "Names", "Shapes", "fitting"]
 
 Shapes = Mapping[str, int | Sequence[int]]
 Beside = Callable[[str], memoryview]
@@ -80,3 +81,15 @@ class File(NamedTuple):
     methods: Mapping[str, FileMethod]
     size: int
     reshaped: "Callable[[Shapes], File] | None" = None
+
+
+@contextmanager
+def fitting() -> Iterator[None]:
+    """What Python cannot compute of inputs and attributes that contradict each other, as damage of the op that has
+    them: too many ways to contradict lead here to check each."""
+    try:
+        yield
+    except Webq8Error:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as e:
+        raise BadArg("its inputs and attributes do not fit each other") from e

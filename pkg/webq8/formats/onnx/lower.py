@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from webq8.budget import Budget
 from webq8.errors import FormatError, Problem, Unsupported, shown
+from webq8.formats.base import fitting
 from webq8.formats.folding import FoldingBuilder
 from webq8.formats.onnx.call import Call, Result, Value
 from webq8.formats.onnx.model import OnnxGraph, OnnxNode, Unreadable, ValueInfo
@@ -105,7 +106,8 @@ class Lowering:
         call = Call(node, tuple(self.find(i) for i in node.inputs), self.g, self)
         if any(value and value.partial for value in call.inputs):
             raise BadArg("how many rows x has is known in the run only; let the model end before", Unsupported)
-        made = results(handler(call))
+        with fitting():
+            made = results(handler(call))
         if call.unread:
             raise BadArg(f"the attribute {sorted(call.unread)[0]} is not supported", Unsupported)
         return made

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from webq8.budget import Budget
 from webq8.errors import FormatError, Problem, Unsupported, shown
 from webq8.formats import xnnpack
+from webq8.formats.base import fitting
 from webq8.formats.folding import FoldingBuilder
 from webq8.formats.tflite.model import Subgraph, TfliteModel, TfliteOperator
 from webq8.formats.tflite.operators import find_operator
@@ -55,7 +56,7 @@ class _Lowering:
     def _attempt(self, node: str, op: str, work: Callable[[], None]) -> bool:
         """Does some work, and notes the problem that it meets; says whether it met none."""
         try:
-            with self.g.at(node):
+            with self.g.at(node), fitting():
                 work()
         except BadArg as e:
             self.problems.append(Problem(node, op, str(e), e.kind))

@@ -76,6 +76,8 @@ class Requantize(Op):
             raise BadArg(f"{x.dtype} to {self.dtype} is not supported", Unsupported)
         if len(self.numbers) != (256 if ITEMSIZE[x.dtype] == 1 else 255):
             raise BadArg(f"{len(self.numbers)} numbers for {x.dtype}")
+        if not -(2**31) <= min(self.numbers) <= max(self.numbers) < 2**31:
+            raise BadArg("its scales are too far apart: numbers that are no int32")
         return (Tensor(x.shape, self.dtype),)
 
     def exact(self, types: Types) -> bool:

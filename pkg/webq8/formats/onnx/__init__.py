@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from webq8.budget import Budget
-from webq8.errors import InputError, OpenShapes, Problem, shown
+from webq8.errors import InputError, OpenShapes, Problem, plain, shown
 from webq8.formats.base import Asked, File, FileOp, Names, Shapes
 from webq8.formats.onnx.recognize import is_onnx
 from webq8.ir.graph import Fixed, Graph
@@ -84,7 +84,7 @@ def _sizes(inputs: "Sequence[ValueInfo]", given: Shapes, name: str) -> tuple[lis
                 symbols.setdefault(own, size)
     known = _symbols(inputs) | {info.name for info in inputs}
     if unknown := sorted(given.keys() - known):
-        there = ", ".join(sorted(known)) or "none"
+        there = ", ".join(map(plain, sorted(known))) or "none"
         raise InputError(f"shapes: {name} has no symbol or input {shown(unknown[0])}; it has {there}")
     shapes, missing = list[Shape](), dict[str, None]()
     for info in inputs:
@@ -102,10 +102,10 @@ def _sizes(inputs: "Sequence[ValueInfo]", given: Shapes, name: str) -> tuple[lis
     if bad := [n for n, size in symbols.items() if size < 0]:
         raise InputError(f"shapes: {shown(bad[0])} = {symbols[bad[0]]} is negative")
     if missing:
-        open_inputs = "; ".join(f"{i.name}: {_text(i)}" for i in inputs)
-        example = ", ".join(f'"{n}": {"[…]" if n not in _symbols(inputs) else "1"}' for n in missing)
+        open_inputs = "; ".join(f"{plain(i.name)}: {_text(i)}" for i in inputs)
+        example = ", ".join(f'"{plain(n)}": {"[…]" if n not in _symbols(inputs) else "1"}' for n in missing)
         raise OpenShapes(
-            f"{name}: the sizes {', '.join(missing)} are open ({open_inputs}): "
+            f"{name}: the sizes {', '.join(map(plain, missing))} are open ({open_inputs}): "
             f"say them, load(…, shapes={{{example}}}); a size for each symbol, a whole shape for an input",
             [n for n in missing if n in _symbols(inputs)],
             [n for n in missing if n not in _symbols(inputs)],
@@ -118,7 +118,8 @@ def _symbols(inputs: "Sequence[ValueInfo]") -> set[str]:
 
 
 def _text(info: "ValueInfo") -> str:
-    return "of any shape" if info.shape is None else f"[{', '.join('?' if d is None else str(d) for d in info.shape)}]"
+    sizes = ("?" if d is None else plain(str(d)) for d in info.shape or ())
+    return "of any shape" if info.shape is None else f"[{', '.join(sizes)}]"
 
 
 def _check_shape(info: "ValueInfo", shape: Shape, symbols: Mapping[str, int], name: str) -> None:
@@ -130,4 +131,4 @@ def _check_shape(info: "ValueInfo", shape: Shape, symbols: Mapping[str, int], na
         for d, size in zip(own, shape, strict=True)
     )
     if not fits:
-        raise InputError(f"shapes: {name}: {list(shape)} does not fit {info.name}, which is {_text(info)}")
+        raise InputError(f"shapes: {name}: {list(shape)} does not fit {plain(info.name)}, which is {_text(info)}")

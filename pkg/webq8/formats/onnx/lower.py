@@ -140,7 +140,11 @@ class Lowering:
                 self.problem("outputs", "", f"nothing computes {shown(info.name)}", FormatError)
             return Ref(0)
         self.g.where = "outputs"
-        ref = Call(_OUTPUT, (), self.g).plain(value)
+        try:
+            ref = Call(_OUTPUT, (), self.g).plain(value)
+        except BadArg as e:
+            self.problem("outputs", "", f"{shown(info.name)}: {e}", e.kind)
+            return value.ref
         dtype = self.g.type(ref).dtype
         if HELD.get(info.kind, dtype) != dtype:
             text = f"{shown(info.name)} is {dtype}, where the file says {info.kind}"

@@ -4,7 +4,7 @@ import struct
 from array import array
 
 from webq8.dtypes import FORMAT, ITEMSIZE, numel
-from webq8.errors import FormatError, InputError
+from webq8.errors import FormatError, InputError, plain
 from webq8.formats.base import Beside
 from webq8.formats.folding import packed
 from webq8.formats.onnx.model import Constant, Unreadable
@@ -87,7 +87,7 @@ _TYPED = {
 def read_tensor(message: Message, beside: Beside | None) -> Constant | Unreadable:
     """A tensor with its elements. Raises FormatError where these do not fit its shape."""
     shape, kind = tuple(message.integers("dims")), KINDS.get(message.integer("data_type"), "unknown")
-    where, count = f"{message.where} ({message.text('name') or 'without a name'})", numel(shape)
+    where, count = f"{message.where} ({plain(message.text('name')) or 'without a name'})", numel(shape)
     if min(shape, default=0) < 0:
         raise FormatError(f"{where}: a tensor of shape {list(shape)}")
     if kind not in HELD:

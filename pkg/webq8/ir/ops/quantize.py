@@ -7,7 +7,7 @@ Which numbers integers stand for is in their type. Scales and zero points that t
 from webq8.dtypes import ITEMSIZE, numel
 from webq8.errors import Unsupported
 from webq8.ir.ops.core import Op, Types
-from webq8.ir.types import BadArg, MaybeRef, Ref, Tensor
+from webq8.ir.types import BadArg, MaybeRef, PerChannel, PerTensor, Ref, Tensor
 
 __all__ = ["RANGES", "ChooseQparams", "Dequantize", "Quantize", "Requantize", "check_range"]
 
@@ -52,7 +52,10 @@ class Dequantize(Op):
     zero_point: MaybeRef = None
 
     def infer(self, types: Types) -> tuple[Tensor, ...]:
-        return (Tensor(types[self.x].shape, "float32"),)
+        x = types[self.x]
+        if self.scale is None and not isinstance(x.quantization, PerTensor | PerChannel):
+            raise BadArg(f"{x.dtype} x has no scale")
+        return (Tensor(x.shape, "float32"),)
 
     def exact(self, types: Types) -> bool:
         return self.scale is None  # a difference, which is rounded, and one product

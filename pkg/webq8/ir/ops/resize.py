@@ -24,8 +24,8 @@ def _resized(x: Tensor, size: tuple[int, int], scales: tuple[float, float]) -> T
     check_scales(scales)
     if min(*size, *x.shape[2:]) < 1:
         raise BadArg(f"cannot resize {list(x.shape[2:])} to {[*size]}")
-    if max(size) > _MOST_TAPS:
-        raise BadArg(f"a map of {[*size]} is more than {_MOST_TAPS:,} rows or columns", LimitError)
+    if max(size) > _MOST_TAPS or max(x.shape[2:]) >= 2**31:
+        raise BadArg(f"{list(x.shape[2:])} to {[*size]}: more than {_MOST_TAPS:,} rows or columns", LimitError)
     return Tensor((*x.shape[:2], *size), "float32")
 
 

@@ -147,6 +147,7 @@ def triangle(c: Call) -> Result:
     x, upper = c.shape(), c.integer("upper", 1)
     k = c.constant(1, "k")[0] if c.has(1) else 0
     rows, columns = x[-2:]
+    c.g.budget.call(0, rows * columns)
     kept = [(j - i >= k if upper else j - i <= k) for i in range(rows) for j in range(columns)]
     dtype = c.type().dtype
     return c.emit(Where(c.numbers(kept, (rows, columns), "bool"), c.x(), c.number(0, dtype)))
@@ -168,6 +169,7 @@ def pad(c: Call) -> Result:
     if mode not in _PLACES:
         raise BadArg(f"mode: {mode!r} is not supported", Unsupported)
     found = c.value(0)
+    c.g.budget.call(0, sum(map(abs, (*x, *pads))))
     for at, size in enumerate(x):
         places = [_PLACES[mode](n, size) for n in range(-before[at], size + after[at])]
         if places == [*range(size)]:

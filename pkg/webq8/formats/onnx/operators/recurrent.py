@@ -70,6 +70,7 @@ class _Layer:
                 first, rest = binary(c, first, rest, "add"), None
             whole = binary(c, whole, first, "add")
         length, batch, width = c.g.type(whole).shape
+        c.g.budget.call(0, 64 * length)  # of ops that a step becomes
         steps = [c.reshaped(c.sliced(whole, 0, n, n + 1), (batch, width)) for n in range(length)]
         return steps[::-1] if self.directions[direction] else steps, rest
 

@@ -74,6 +74,7 @@ def _resized(
     if mode not in ("linear", "cubic") or (mode == "cubic" and dtype != "float32"):
         raise BadArg(f"mode: {mode!r} of {dtype} is not supported", Unsupported)
     for axis, size, scale in changed:
+        c.g.budget.call(0, size * x[axis])
         positions = _positions(transform, x[axis], size, scale)
         rows = _linear(positions, x[axis]) if mode == "linear" else _cubic(c, positions, x[axis])
         y = _weighted(c, y, axis, rows)

@@ -53,6 +53,7 @@ NEAR = {
     "gelu": 1e-5,
     "resize_cubic": 1e-5,
     "transformer_dynamic_u8": 1e-4,
+    "transformer_dynamic_s8": 2e-3,
     "transformer_dynamic": 3e-4,
     "cnn_dynamic": 2e-3,
 }

@@ -60,7 +60,7 @@ def test_description(device: WgpuDevice) -> None:
         assert program.adapter is device.adapter
         assert program.adapter.software
         assert repr(program).startswith(f"<webq8 program classifier.pte, on {program.adapter}\n")
-        assert (program.dispatches(), program.lost) == (5, False)
+        assert (program.dispatches(), program.lost) == (4, False)
         assert set(program.load_ms) == {"read", "parse", "device", "lower", "rewrite", "plan", "compile"}
 
 
@@ -79,7 +79,7 @@ def test_overlapping_runs_take_their_inputs_at_the_call(monkeypatch: pytest.Monk
 
     with load(CLASSIFIER) as program:
         np.testing.assert_array_equal(np.concatenate(asyncio.run(overlap())), LOGITS)
-        assert program.submits == len(DIGITS) * (5 if seconds else 1)
+        assert program.submits == len(DIGITS) * (4 if seconds else 1)
 
 
 def test_a_run_under_way_outlives_closing() -> None:
@@ -244,7 +244,7 @@ def test_run_command(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     first, _, title, *_ = done.stdout.splitlines()
     report = json.loads(first)
-    assert (report["device"], report["dispatches"], report["submits"]) == ("native", 5, 1)
+    assert (report["device"], report["dispatches"], report["submits"]) == ("native", 4, 1)
     assert "llvmpipe" in report["adapter"]
     assert title == f"classifier.pte, forward, on {report['adapter']}"
     np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["out0"], LOGITS[:1])

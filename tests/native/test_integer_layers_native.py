@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from integer_layers import LAYERS
+from integer_layers import LAYERS, Layer
 from webq8.kernels import select
 from webq8.passes import required
 from webq8.runtime.load import compile_graphs
 from webq8.stages import drive
 
 
-def check() -> None:
+def check(layers: list[Layer]) -> None:
     failed = []
-    for layer in LAYERS:
+    for layer in layers:
         with drive(compile_graphs({"forward": required(layer.graph())}, layer.id, "native")) as program:
             got = program.run(layer.x())
         if not np.array_equal(got, layer.wanted()):
@@ -21,7 +21,7 @@ def check() -> None:
 
 @pytest.mark.usefixtures("kernels")
 def test_layers() -> None:
-    check()
+    check(LAYERS)
 
 
 # subgroup matrices are written in a language extension of Chromium's
@@ -29,4 +29,4 @@ def test_layers() -> None:
 @pytest.mark.parametrize("tile", [name for name in select.TILES if not name.startswith("matrix")])
 def test_products_by_each_tile(monkeypatch: pytest.MonkeyPatch, tile: str) -> None:
     monkeypatch.setattr(select, "tile", lambda *_: select.TILES[tile])
-    check()
+    check([layer for layer in LAYERS if layer.zero_points == "none" and layer.case.op != "q8ta_conv2d_dw"])

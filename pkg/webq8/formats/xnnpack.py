@@ -558,6 +558,7 @@ def _joined(g: Builder, matrices: Sequence[Ref], shape: tuple[int, ...]) -> Ref:
 def resize_bilinear(g: Builder, x: Ref, size: tuple[int, int], align_corners: bool, half_pixel: bool) -> Ref:
     """x and y have one quantization."""
     height, width = g.type(x).shape[2:]
+    g.budget.call(0, sum(size))
     rows, columns = (
         _between(old, new, align_corners, half_pixel) for old, new in zip((height, width), size, strict=True)
     )

@@ -188,6 +188,7 @@ def split_v(g: Emitter, x: Value, sizes: Value, axis: Value) -> Lowered:
 def unpack(g: Emitter, x: Value, *, axis: int) -> Lowered:
     at = axis_of(axis, len(x.shape))
     shape = (*x.shape[:at], *x.shape[at + 1 :])
+    g.builder.budget.call(0, 16 * x.shape[at])  # of what comes of a part
     refs = g.builder.emit_all(Split(x.ref, (1,) * x.shape[at], at))
     return [g.builder.emit(Reshape(ref, shape)) for ref in refs]
 

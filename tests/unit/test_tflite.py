@@ -95,11 +95,14 @@ def test_same_padding_has_its_larger_half_after(height: int, pads: tuple[int, ..
     np.testing.assert_allclose(program(f.file()).run(given), wanted, rtol=1e-5, atol=1e-5)
 
 
-def int8_conv(dtype: str = "int8", activation: int = 3, scales: Sequence[float] = (0.02, 0.03, 0.5)) -> bytes:
+def int8_conv(
+    dtype: str = "int8", activation: int = 3, scales: Sequence[float] = (0.02, 0.03, 0.5), x_scale: object = 0.1
+) -> bytes:
     """3 → 3 channels, without a bias; y stands for −2 … 3.1."""
     f = Tflite()
     shift = 128 if dtype == "uint8" else 0
-    x = f.tensor((1, 5, 4, 3), dtype, scale=0.1, zero_point=7 + shift)
+    of_x = {} if x_scale is None else {"scale": x_scale, "zero_point": 7 + shift}
+    x = f.tensor((1, 5, 4, 3), dtype, **of_x)
     y = f.tensor((1, 5, 4, 3), dtype, scale=0.02, zero_point=-28 + shift)
     w = f.tensor((3, 1, 1, 3), "int8", np.arange(-4, 5), scale=scales, zero_point=[0] * len(scales))
     f.call("CONV_2D", [x, w, -1], [y], conv_options(f, SAME, activation=activation))
@@ -526,6 +529,7 @@ def no_type() -> bytes:
         (lambda: times_constant("int8", np.ones(4), scale=1.0), "4 bytes of data, 3 are expected"),
         (lambda: times_constant("int4", bytes(3), scale=1.0), "3 bytes of data, 2 are expected"),
         (lambda: int8_conv(scales=(1, 2)), "2 scales do not fit dimension 0"),
+        (lambda: int8_conv(x_scale=None), "int8 has no scale, or one for each channel"),
     ],
 )
 def test_damage(data: Callable[[], bytes], words: str) -> None:

@@ -37,7 +37,7 @@ def fully_connected(
     out = (*x.shape[:-1], n) if keep_num_dims and x.shape[-1:] == (k,) else (flat[0], n)
     if x.shape != flat:
         rows = g.builder.emit(Reshape(rows, flat))
-    if x.dtype == "int8":
+    if x.is_int8:
         tensor, data = constant_of(weight)
         weights = g.builder.add(tensor.replace(data=data, quantization=per_channel(tensor, 0, 0)))
         y = g.emit(Linear(rows, weights, int32_bias(g, bias, n), bounds=bounds_of(g, activation)))

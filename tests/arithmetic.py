@@ -104,5 +104,6 @@ ALL = (
 FLOAT = (
     Arithmetic("a vector less a tensor", of_constant("sub.Tensor", (6, 1, 1), 1, first=True)),
     Arithmetic("quotient", of_two("div.Tensor")),
-    Arithmetic("sum of a clamped tensor", _clamped_before),
 )
+# A function beside another tensor: a table of floats, whatever is optimized.
+BY_TABLE = Arithmetic("sum of a clamped tensor", _clamped_before, ("Binary",))

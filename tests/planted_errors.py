@@ -230,8 +230,8 @@ PLANTED = (
     Planted(
         "pass: the tensor that alpha is for taken for the other",
         "pkg/webq8/passes/int8.py",
-        "if a not in self.grids and op.alpha == 1.0:",
-        "if a not in self.grids:",
+        "if a not in of_int8 and op.alpha == 1.0:",
+        "if a not in of_int8:",
         ("tests/unit/test_arithmetic.py",),
     ),
     Planted(

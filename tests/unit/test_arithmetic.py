@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from arithmetic import ALL, FLOAT, SHAPE, A, Arithmetic, Y, call, given, inputs
+from arithmetic import ALL, BY_TABLE, FLOAT, SHAPE, A, Arithmetic, Y, call, given, inputs
 from graphs import Builder, Ref
 from webq8.backends.reference import run_graph
 from webq8.ir.graph import Graph
@@ -35,6 +35,11 @@ def test_on_int8(arithmetic: Arithmetic) -> None:
         assert "Dequantize" in names(required(graph)), "only an optimization may do that"
         [binary] = [node.op for node in optimized.nodes if type(node.op).__name__ == "Binary"]
         assert binary.bounds == arithmetic.bounds
+
+
+def test_by_a_table_of_floats() -> None:
+    graph = BY_TABLE.graph()
+    assert names(same_bytes(graph)) == names(required(graph)) == [*BY_TABLE.ops]
 
 
 @pytest.mark.parametrize("arithmetic", FLOAT, ids=lambda arithmetic: arithmetic.name)
@@ -112,8 +117,10 @@ def bounded(b: Builder, y: int) -> int:
     return call(b, "clamp.default", moved, 0.3, 2.0, shape=(180,))
 
 
-@pytest.mark.parametrize("compared", [pooled, bounded])
-@pytest.mark.parametrize(("function", "on_int8"), [("log", False), ("tanh", True)])
+@pytest.mark.parametrize(
+    ("compared", "function", "on_int8"),
+    [(pooled, "log", False), (pooled, "tanh", True), (bounded, "log", True), (bounded, "tanh", True)],
+)
 def test_nan_that_is_compared_stays_nan(compared: Callable[[Builder, int], int], function: str, on_int8: bool) -> None:
     """A logarithm of negative numbers is quantized to the zero point, in whatever window and beyond whatever bounds."""
     b = Builder()

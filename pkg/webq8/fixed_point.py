@@ -4,7 +4,6 @@ A multiplier stands for a positive real number: its significand times 2³¹, and
 """
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -110,8 +109,15 @@ def _saturated(v: int) -> int:
 
 def steps_of(function: Callable[[int], int], low: int, high: int) -> tuple[int, ...]:
     """The 255 integers from which on a rising function of low…high is at least −127, −126, …, 127."""
-    numbers, steps, at = range(low, high + 1), list[int](), 0
+    steps, first = list[int](), low
     for value in range(-127, 128):
-        at = bisect_left(numbers, value, lo=at, key=function)
-        steps.append(low + at)
+        beyond = high + 1
+        # the module bisect takes no more numbers than fit in a word, which a page's Python has 32 bits for
+        while first < beyond:
+            middle = (first + beyond) // 2
+            if function(middle) < value:
+                first = middle + 1
+            else:
+                beyond = middle
+        steps.append(first)
     return tuple(steps)

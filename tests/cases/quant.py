@@ -1,6 +1,7 @@
 """Cases of quantizing and dequantizing: to and from every dtype, by numbers, by tensors, by channels."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -159,23 +160,20 @@ def _choose() -> Iterator[Case]:
 
 
 def _by_token() -> Iterator[Case]:
-    def numbers(rng: np.random.Generator, lead: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-        shape = (*lead, 1)
-        return rng.uniform(0.01, 0.1, shape), rng.integers(-128, 128, shape)
-
     for shape in ((5, 7), (1, 3, 17), (3, 1, 130), (2, 3, 5), (2, 3, 5, 7), (9,)):
-        name, lead = _name("shape", shape), shape[:-1]
+        name, row = _name("shape", shape), (*shape[:-1], 1)
         choose = "choose_qparams_per_token_asymmetric"
-        yield Case(choose, name, lambda rng, s=shape: (float32(rng, *s) + rng.normal(size=(*s[:-1], 1)).astype("f"),))
+        yield Case(choose, name, lambda rng, s=shape, r=row: (float32(rng, *s) + rng.normal(size=r).astype("f"),))
         yield Case(choose, f"{name}-positive", lambda rng, s=shape: (abs(float32(rng, *s)), 1))
-        yield Case(
-            "quantize_per_token",
-            name,
-            lambda rng, s=shape, n=lead: (float32(rng, *s) * 4, *numbers(rng, n), -128, 127, 1),
-        )
-        yield Case(
-            "dequantize_per_token", name, lambda rng, s=shape, n=lead: (int8(rng, *s), *numbers(rng, n), -128, 127, 1)
-        )
+        for kinds in product(("float64", "float32"), ("int64", "int32")):
+
+            def numbers(rng: np.random.Generator, row: Any = row, kinds: Any = kinds) -> tuple[Any, ...]:
+                scales, zero_points = rng.uniform(0.01, 0.1, row), rng.integers(-128, 128, row)
+                return scales.astype(kinds[0]), zero_points.astype(kinds[1]), -128, 127, 1
+
+            of = f"{name}-{kinds[0]}-{kinds[1]}"
+            yield Case("quantize_per_token", of, lambda rng, s=shape, n=numbers: (float32(rng, *s) * 4, *n(rng)))
+            yield Case("dequantize_per_token", of, lambda rng, s=shape, n=numbers: (int8(rng, *s), *n(rng)))
 
 
 QUANT_CASES = [*_quantize(), *_dequantize(), *_per_channel(), *_choose(), *_by_tensors(), *_by_token()]

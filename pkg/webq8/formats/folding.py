@@ -4,6 +4,7 @@ All is done in plain Python, so that a page without numpy gets the same graph.
 """
 
 import math
+import operator
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
@@ -17,14 +18,24 @@ from webq8.ir.builder import Builder
 from webq8.ir.ops.core import Op
 from webq8.ir.ops.create import Cast, Fill, element_bytes
 from webq8.ir.ops.create import Sequence as Numbers
-from webq8.ir.ops.elementwise import Binary, Clamp, Compare, Elementwise, Logical, Unary, Where
+from webq8.ir.ops.elementwise import (
+    Binary,
+    Clamp,
+    Compare,
+    CompareFunction,
+    Elementwise,
+    Logical,
+    LogicalFunction,
+    Unary,
+    Where,
+)
 from webq8.ir.ops.indexing import Index
 from webq8.ir.ops.move import Bitcast, Concat, Expand, Permute, Repeat, Reshape, Slice, Split
 from webq8.ir.ops.quantize import Dequantize
 from webq8.ir.ops.reduce import Extremum, Mean, Product, Reduction, Sum
 from webq8.ir.types import PerChannel, PerTensor, Ref, Shape, Tensor, f32
 
-__all__ = ["FoldingBuilder", "dequantized_blocks", "elements", "packed", "quantized_constant", "reduced"]
+__all__ = ["COMPARES", "FoldingBuilder", "dequantized_blocks", "elements", "packed", "quantized_constant", "reduced"]
 
 _MOST = 2**16  # elements that are computed here; more are left to the passes
 Values = Sequence[Any]
@@ -209,13 +220,15 @@ _INTEGERS: dict[str, Callable[[int, int], int]] = {
     "fmod": lambda a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
     "remainder": lambda a, b: a % b,
 }
-_COMPARES: dict[str, Callable[[Any, Any], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
+COMPARES: dict[CompareFunction, Callable[[Any, Any], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+_LOGICAL: dict[LogicalFunction, Callable[[Any, Any], bool]] = {
     "and": lambda a, b: a and b,
     "or": lambda a, b: a or b,
 }
@@ -228,8 +241,10 @@ def _elementwise(op: Op, operands: Sequence[Tensor], y: Tensor) -> Values | None
     match op:
         case Where():
             return [a if c else b for c, a, b in zip(*values, strict=True)]
-        case Compare() | Logical():
-            return [*map(_COMPARES[op.function], *values)]
+        case Compare():
+            return [*map(COMPARES[op.function], *values)]
+        case Logical():
+            return [*map(_LOGICAL[op.function], *values)]
         case _ if y.dtype == "float32" and operands[0].dtype == "float32":
             return numerics.apply(op, *values) if numerics.computes(op) else None
         case Unary():

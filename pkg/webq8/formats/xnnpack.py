@@ -25,6 +25,7 @@ from webq8.fixed_point import (
     shifted_down,
     steps_of,
 )
+from webq8.formats.folding import COMPARES
 from webq8.ir.builder import Builder
 from webq8.ir.ops.create import Cast
 from webq8.ir.ops.elementwise import (
@@ -380,23 +381,13 @@ def prelu(g: Builder, x: Ref, slope: Ref, y: PerTensor) -> Ref:
     return _pairs(g, x, slope, y, value)
 
 
-_HOLDS: dict[CompareFunction, Callable[[int, int], bool]] = {
-    "eq": lambda i, j: i == j,
-    "ne": lambda i, j: i != j,
-    "lt": lambda i, j: i < j,
-    "le": lambda i, j: i <= j,
-    "gt": lambda i, j: i > j,
-    "ge": lambda i, j: i >= j,
-}
-
-
 def compare(g: Builder, a: Ref, b: Ref, function: CompareFunction) -> Ref:
     """Truth values of two tensors of any scales."""
     first, second = (
         [multiplier(x.scale).times((v - x.zero_point) << 8) for v in range(-128, 128)]
         for x in (quantization(g, a), quantization(g, b))
     )
-    holds = _HOLDS[function]
+    holds = COMPARES[function]
     return _pairs(g, a, b, None, lambda i, j: holds(first[i], second[j]))
 
 

@@ -79,6 +79,11 @@ class Tensor(Record):
     data: memoryview | None = None
     quantization: Quantization | None = None
 
+    @property
+    def grid(self) -> PerTensor | None:
+        """The scale and the zero point of an int8 tensor that has one of each; None for other tensors."""
+        return self.quantization if self.dtype == "int8" and isinstance(self.quantization, PerTensor) else None
+
     def type(self) -> "Tensor":
         """The same without its data."""
         return self if self.data is None else self.replace(data=None)

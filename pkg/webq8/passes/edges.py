@@ -1,10 +1,9 @@
 """Fuses quantizing and dequantizing into the ops on int8 beside them, which then read and write float32."""
 
 from webq8.ir.graph import Graph, Node
-from webq8.ir.ops.core import Op
-from webq8.ir.ops.edges import Edges, Quantized, edges_of
+from webq8.ir.ops.edges import Quantized, edges_of
 from webq8.ir.ops.quantize import Dequantize, Quantize
-from webq8.ir.types import PerTensor, Ref, Tensor
+from webq8.ir.types import Ref
 from webq8.passes.editor import Editor
 from webq8.stages import Stage, Steps
 
@@ -19,12 +18,12 @@ def fuse_dequantize(graph: Graph) -> Steps[Graph]:
         yield
         if not isinstance(node.op, Dequantize) or editor.uses(node.op.x) != 1:
             continue
-        before, grid = editor.producer(node.op.x), _int8(editor.tensors[node.op.x])
+        before, grid = editor.producer(node.op.x), editor.tensors[node.op.x].grid
         if before and grid and "edges" in before.op.FIELDS:
             edges = edges_of(before.op)._replace(dequantizes=grid)
             editor.remove(before)
             also = (*before.also, *node.places)
-            editor.replace(node, before._replace(op=_edged(before.op, edges), outputs=node.outputs, also=also))
+            editor.replace(node, before._replace(op=before.op.replace(edges=edges), outputs=node.outputs, also=also))
     return editor.graph()
 
 
@@ -36,7 +35,7 @@ def fuse_quantize(graph: Graph) -> Steps[Graph]:
     for node in editor.each():
         yield
         # kernels with other results than int8 read int8 alone
-        if "edges" in node.op.FIELDS and (edges_of(node.op).dequantizes or _int8(editor.tensors[node.outputs[0]])):
+        if "edges" in node.op.FIELDS and (edges_of(node.op).dequantizes or editor.tensors[node.outputs[0]].grid):
             for ref in [*node.op.reads()]:
                 node = _quantizing(editor, node, ref)
     return editor.graph()
@@ -44,7 +43,7 @@ def fuse_quantize(graph: Graph) -> Steps[Graph]:
 
 def _quantizing(editor: Editor, node: Node, ref: Ref) -> Node:
     """A node that quantizes one of its operands itself, where it can."""
-    before, op, grid = editor.producer(ref), node.op, _int8(editor.tensors[ref])
+    before, op, grid = editor.producer(ref), node.op, editor.tensors[ref].grid
     if before is None or not isinstance(before.op, Quantize) or grid is None or editor.uses(ref) != 1:
         return node
     by, edges, reads = Quantized(grid, before.op.low, before.op.high, before.op.divides), edges_of(op), op.reads()
@@ -55,16 +54,9 @@ def _quantizing(editor: Editor, node: Node, ref: Ref) -> Node:
     quantizes = tuple(by if other == ref else edges.quantized(place) for place, other in enumerate(reads[:last]))
     x = before.op.x
     renamed = op.reading(lambda other: x if other == ref else other)
-    new = node._replace(op=_edged(renamed, edges._replace(quantizes=quantizes)), also=(*node.also, *before.places))
+    new = node._replace(
+        op=renamed.replace(edges=edges._replace(quantizes=quantizes)), also=(*node.also, *before.places)
+    )
     editor.replace(node, new)
     editor.remove(before)
     return new
-
-
-def _edged(op: Op, edges: Edges) -> Op:
-    return op.replace(edges=edges)
-
-
-def _int8(tensor: Tensor) -> PerTensor | None:
-    """The quantization of an int8 tensor with one scale; None for others."""
-    return tensor.quantization if tensor.dtype == "int8" and isinstance(tensor.quantization, PerTensor) else None

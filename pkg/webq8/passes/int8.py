@@ -102,9 +102,8 @@ class _ToInt8:
     # --- what is known of float32 tensors
 
     def _dequantized(self, op: Dequantize, out: Ref) -> None:
-        x = self._tensor(op.x)
-        if x.dtype == "int8" and isinstance(x.quantization, PerTensor):
-            self.grids[out] = x.quantization
+        if grid := self._tensor(op.x).grid:
+            self.grids[out] = grid
 
     def _known(self, ref: Ref, moves: int = 0) -> _Function | None:
         if ref in self.grids:

@@ -185,10 +185,8 @@ class Value:
 
     @property
     def is_int8(self) -> bool:
-        """Whether it is int8; raises BadArg where that lacks the one scale that products need."""
-        if self.dtype == "int8" and self.per_tensor is None:
-            raise BadArg(f"x {list(self.shape)}: int8 has no scale, or one for each channel")
-        return self.dtype == "int8"
+        """Whether it is int8 that stands for other numbers."""
+        return self.type.grid is not None
 
     @property
     def is_int16(self) -> bool:

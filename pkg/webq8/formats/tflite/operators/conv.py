@@ -109,7 +109,7 @@ def _convolved(
         shape = n, h - window.kernel[0] + 1, w - window.kernel[1] + 1, channels
         return Dilated(g, x.block, _cropped(x, convolved, window), shape)
     sizes = window.stride, window.padding, window.dilation, groups
-    if x.is_int8:
+    if on_int8(x):
         weights = _int8_weights(g, weight, depthwise)
         op = Conv2d(
             x.maps, weights, int32_bias(g, bias, g.type(weights).shape[0]), *sizes, bounds=bounds_of(g, activation)
@@ -137,6 +137,13 @@ def _cropped(x: Blocks, convolved: Callable[[Value, Window], Maps | Value], wind
         return y.held
 
     return cropped
+
+
+def on_int8(x: Value) -> bool:
+    """Whether a product is of int8; raises BadArg where x lacks the one scale that it needs."""
+    if x.dtype == "int8" and not x.is_int8:
+        raise BadArg(f"x {list(x.shape)}: int8 has no scale, or one for each channel")
+    return x.is_int8
 
 
 def constant_of(weight: Value) -> tuple[Tensor, memoryview]:
@@ -239,7 +246,7 @@ def transpose_conv(
     if min(stride) < 1 or min(rows, columns) < 0 or size[0] != x.shape[0] or size[3] != oc:
         raise BadArg(f"an output {list(size)} does not fit x {list(x.shape)} and weight {list(weight.shape)}")
     sizes = stride, before, (1, 1), 1, True, (rows, columns)
-    if x.is_int8:
+    if on_int8(x):
         op = Conv2d(
             x.maps, _int8_weights(g, weight, False), int32_bias(g, bias, oc), *sizes, bounds=bounds_of(g, activation)
         )
@@ -258,7 +265,7 @@ def max_pool_2d(
 ) -> Lowered:
     op = MaxPool2d(x.maps, _window(x, (height, width), (stride_h, stride_w), padding), False)
     y = g.builder.emit(op)
-    if x.is_int8:
+    if on_int8(x):
         return Maps(xnnpack.clamp(g.builder, y, bounds_of(g, activation)))
     return Maps(activated(g, y, activation))
 
@@ -268,6 +275,6 @@ def average_pool_2d(
     g: Emitter, x: Value, *, padding: int, stride_w: int, stride_h: int, width: int, height: int, activation: int
 ) -> Lowered:
     window = _window(x, (height, width), (stride_h, stride_w), padding)
-    if x.is_int8:
+    if on_int8(x):
         return Maps(xnnpack.average_pool(g.builder, x.maps, window, one_scale(g), bounds_of(g, activation)))
     return Maps(activated(g, g.emit(AvgPool2d(x.maps, window, False, False, None)), activation))

@@ -23,16 +23,11 @@ from webq8.ir.ops.elementwise import (
     UnaryFunction,
     Where,
 )
-from webq8.ir.types import BadArg, PerTensor, Ref
+from webq8.ir.types import BadArg, Ref
 
 __all__: list[str] = []
 
 _INF = float("inf")
-
-
-def is_int8(x: Value) -> bool:
-    """Whether a value is int8 that stands for other numbers."""
-    return x.dtype == "int8" and isinstance(x.type.quantization, PerTensor)
 
 
 def of_one(
@@ -40,7 +35,7 @@ def of_one(
 ) -> Lowered:
     """A function of one element: on int8 a table, by its name there; else an op."""
     ref, maps = held(x)
-    if is_int8(x):
+    if x.is_int8:
         if function is None:
             raise BadArg("int8 is not supported", Unsupported)
         return g.in_form(xnnpack.unary(g.builder, ref, one_scale(g), function, alpha), maps)
@@ -124,7 +119,7 @@ def logical_not(g: Emitter, x: Value) -> Lowered:
 @lowers("PRELU")
 def prelu(g: Emitter, x: Value, slope: Value) -> Lowered:
     (a, b), maps = g.same_form([x, slope])
-    if is_int8(x):
+    if x.is_int8:
         return g.in_form(xnnpack.prelu(g.builder, a, b, one_scale(g)), maps)
     above, below = g.builder.emit(Clamp(a, 0.0, _INF)), g.builder.emit(Clamp(a, -_INF, 0.0))
     return g.in_form(g.builder.emit(Binary(above, g.builder.emit(Binary(below, b, "mul")), "add")), maps)
@@ -140,7 +135,7 @@ def of_two(
 ) -> Lowered:
     """A function of two operands: on int8 as XNNPACK computes it; else an op."""
     (x, y), maps = g.same_form([a, b])
-    if is_int8(a):
+    if a.is_int8:
         bounds = (bounds_of(g, activation),) if activation else ()
         return g.in_form(on_int8(g.builder, x, y, one_scale(g), *bounds), maps)
     return g.in_form(activated(g, g.builder.emit(op(x, y)), activation), maps)
@@ -180,7 +175,7 @@ def minimum(g: Emitter, a: Value, b: Value) -> Lowered:
 @lowers("SQUARED_DIFFERENCE")
 def squared_difference(g: Emitter, a: Value, b: Value) -> Lowered:
     (x, y), maps = g.same_form([a, b])
-    if is_int8(a):
+    if a.is_int8:
         return g.in_form(xnnpack.squared_difference(g.builder, x, y, one_scale(g)), maps)
     difference = g.builder.emit(Binary(x, y, "add", -1.0))
     return g.in_form(g.builder.emit(Binary(difference, difference, "mul")), maps)
@@ -210,7 +205,7 @@ def _compares(name: str, function: CompareFunction) -> None:
     @lowers(name)
     def lowered(g: Emitter, a: Value, b: Value) -> Lowered:
         (x, y), maps = g.same_form([a, b])
-        if is_int8(a):
+        if a.is_int8:
             return g.in_form(xnnpack.compare(g.builder, x, y, function), maps)
         return g.in_form(g.builder.emit(Compare(x, y, function)), maps)
 

@@ -3,7 +3,7 @@
 from webq8.dtypes import numel
 from webq8.errors import Unsupported
 from webq8.formats import xnnpack
-from webq8.formats.tflite.operators.conv import constant_of, dequantized, int32_bias, on_own_scale, per_channel
+from webq8.formats.tflite.operators.conv import constant_of, dequantized, int32_bias, on_int8, on_own_scale, per_channel
 from webq8.formats.tflite.schema import lowers
 from webq8.formats.tflite.values import Emitter, Lowered, Value
 from webq8.formats.tflite.windows import activated, bounds_of, one_scale
@@ -37,7 +37,7 @@ def fully_connected(
     out = (*x.shape[:-1], n) if keep_num_dims and x.shape[-1:] == (k,) else (flat[0], n)
     if x.shape != flat:
         rows = g.builder.emit(Reshape(rows, flat))
-    if x.is_int8:
+    if on_int8(x):
         tensor, data = constant_of(weight)
         weights = g.builder.add(tensor.replace(data=data, quantization=per_channel(tensor, 0, 0)))
         y = g.emit(Linear(rows, weights, int32_bias(g, bias, n), bounds=bounds_of(g, activation)))

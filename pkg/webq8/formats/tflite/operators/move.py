@@ -10,7 +10,7 @@ from webq8.formats.tflite.windows import activated, one_scale
 from webq8.ir.ops.indexing import Index
 from webq8.ir.ops.move import Concat, Expand, Pad, Permute, Repeat, Reshape, Slice, Split
 from webq8.ir.ops.rules import axis as axis_of
-from webq8.ir.types import BadArg, PerTensor, Ref, Shape
+from webq8.ir.types import BadArg, Ref, Shape
 
 __all__: list[str] = []
 
@@ -201,7 +201,7 @@ def concatenation(g: Emitter, first: Value, *more: Value, axis: int, activation:
         raise BadArg(f"the shapes {', '.join(str(list(v.shape)) for v in values)} have different dimensions")
     values = [v for v in values if v.shape[at] or len(values) == 1] or [first]
     refs, maps = g.same_form(values)
-    if len(values) > 1 and first.dtype == "int8" and isinstance(first.type.quantization, PerTensor):
+    if len(values) > 1 and first.is_int8:
         return g.in_form(xnnpack.concat(g.builder, refs, place(at, maps), one_scale(g)), maps)
     return g.in_form(activated(g, g.builder.emit(Concat(tuple(refs), place(at, maps))), activation), maps)
 
@@ -211,7 +211,7 @@ def pack(g: Emitter, first: Value, *more: Value, axis: int) -> Lowered:
     at = axis_of(axis, len(first.shape) + 1)
     shape = (*first.shape[:at], 1, *first.shape[at:])
     parts = [g.builder.emit(Reshape(v.ref, shape)) for v in (first, *more)]
-    if first.dtype == "int8" and isinstance(first.type.quantization, PerTensor):
+    if first.is_int8:
         return xnnpack.concat(g.builder, parts, at, one_scale(g))
     return g.builder.emit(Concat(tuple(parts), at))
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from webq8.formats import xnnpack
-from webq8.formats.tflite.operators.elementwise import is_int8
 from webq8.formats.tflite.operators.move import held, place
 from webq8.formats.tflite.schema import lowers
 from webq8.formats.tflite.values import Emitter, Lowered, Maps, Value
@@ -40,7 +39,7 @@ def _reduced(
 @lowers("MEAN", **_KEEP)
 def mean(g: Emitter, x: Value, axes: Value, *, keep: int) -> Lowered:
     def make(ref: Ref, over: tuple[int, ...], keepdims: bool) -> Ref:
-        if is_int8(x):
+        if x.is_int8:
             return xnnpack.mean(g.builder, ref, over, keepdims, one_scale(g))
         return g.builder.emit(ops.Mean(ref, over, keepdims))
 
@@ -50,7 +49,7 @@ def mean(g: Emitter, x: Value, axes: Value, *, keep: int) -> Lowered:
 @lowers("SUM", **_KEEP)
 def sum_(g: Emitter, x: Value, axes: Value, *, keep: int) -> Lowered:
     def make(ref: Ref, over: tuple[int, ...], keepdims: bool) -> Ref:
-        if is_int8(x):
+        if x.is_int8:
             return xnnpack.sum_(g.builder, ref, over, keepdims, one_scale(g))
         return g.builder.emit(ops.Sum(ref, over, keepdims))
 
@@ -61,7 +60,7 @@ def _extremum(name: str, largest: bool) -> None:
     @lowers(name, **_KEEP)
     def lowered(g: Emitter, x: Value, axes: Value, *, keep: int) -> Lowered:
         def make(ref: Ref, over: tuple[int, ...], keepdims: bool) -> Ref:
-            if is_int8(x):
+            if x.is_int8:
                 return (xnnpack.reduce_max if largest else xnnpack.reduce_min)(g.builder, ref, over, keepdims)
             return g.builder.emit(ops.Extremum(ref, over, keepdims, largest))
 
@@ -114,7 +113,7 @@ _arg_extremum("ARG_MIN", False)
 def softmax(g: Emitter, x: Value, *, beta: float) -> Lowered:
     ref, maps = held(x)
     axis = place(len(x.shape) - 1, maps)
-    if is_int8(x):
+    if x.is_int8:
         return g.in_form(xnnpack.softmax(g.builder, ref, axis, one_scale(g), beta), maps)
     scaled = ref if beta == 1.0 else g.builder.emit(Binary(ref, g.floats([beta], ()), "mul"))
     return g.in_form(g.builder.emit(ops.Softmax(scaled, axis, False)), maps)
@@ -122,7 +121,7 @@ def softmax(g: Emitter, x: Value, *, beta: float) -> Lowered:
 
 @lowers("LOG_SOFTMAX")
 def log_softmax(g: Emitter, x: Value) -> Lowered:
-    if is_int8(x):
+    if x.is_int8:
         return xnnpack.log_softmax(g.builder, x.ref, len(x.shape) - 1, one_scale(g))
     return g.builder.emit(ops.Softmax(x.ref, len(x.shape) - 1, True))
 

@@ -1,7 +1,6 @@
 """Resizing of maps."""
 
 from webq8.formats import xnnpack
-from webq8.formats.tflite.operators.elementwise import is_int8
 from webq8.formats.tflite.schema import lowers
 from webq8.formats.tflite.values import Emitter, Lowered, Maps, Value
 from webq8.ir.ops.indexing import Index
@@ -21,7 +20,7 @@ def _size(size: Value) -> tuple[int, int]:
 @lowers("RESIZE_BILINEAR", align_corners="2?", half_pixel="3?")
 def resize_bilinear(g: Emitter, x: Value, size: Value, *, align_corners: int, half_pixel: int) -> Lowered:
     to = _size(size)
-    if is_int8(x):
+    if x.is_int8:
         return Maps(xnnpack.resize_bilinear(g.builder, x.maps, to, bool(align_corners), bool(half_pixel)))
     op = ResizeBilinear(x.maps, to, (0.0, 0.0), bool(align_corners), bool(half_pixel))
     return Maps(g.builder.emit(op))
@@ -30,7 +29,7 @@ def resize_bilinear(g: Emitter, x: Value, size: Value, *, align_corners: int, ha
 @lowers("RESIZE_NEAREST_NEIGHBOR", align_corners="0?", half_pixel="1?")
 def resize_nearest(g: Emitter, x: Value, size: Value, *, align_corners: int, half_pixel: int) -> Lowered:
     to, modes = _size(size), (bool(align_corners), bool(half_pixel))
-    if is_int8(x):
+    if x.is_int8:
         return Maps(xnnpack.resize_nearest(g.builder, x.maps, to, *modes))
     ref, (height, width) = x.maps, x.shape[1:3]
     for axis, (old, new) in enumerate(((height, to[0]), (width, to[1])), 2):

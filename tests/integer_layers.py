@@ -29,7 +29,8 @@ class Layer(NamedTuple):
         """Those of the row, without activation, and with integers that are about as large as the sums of products."""
         *args, _ = self.case.args()
         rng = np.random.default_rng(len(self.case.id))
-        args[_BIAS] = rng.integers(-30_000, 30_000, args[_BIAS].shape, np.int32)
+        if args[_BIAS].dtype == np.float32:
+            args[_BIAS] = rng.integers(-30_000, 30_000, args[_BIAS].shape, np.int32)
         return [*args, "none"]
 
     def _zero_points(self, channels: int) -> np.ndarray:
@@ -78,4 +79,18 @@ _CASES = [
     and case.args()[_BIAS] is not None
     and "largest-sum" not in case.name
 ]
-LAYERS = [Layer(case, zero_points) for case in _CASES for zero_points in ("none", "small", "large")]
+
+
+def _cancelling(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Sums beyond 2²⁴, which floats round, and biases that leave a few quanta of those of the first row."""
+    x, weight = rng.integers(100, 128, (5, 2049), np.int8), rng.integers(100, 128, (35, 2049), np.int8)
+    sums = weight.astype(np.int64) @ x[0]
+    assert sums.min() > 2**24
+    bias = (np.arange(-17, 18) - sums).astype(np.int32)
+    return x, 0.5, 0, weight, None, np.full(35, 2, np.float32), 1.0, 0, bias, "none"
+
+
+LAYERS = [
+    *(Layer(case, zero_points) for case in _CASES for zero_points in ("none", "small", "large")),
+    Layer(Case("q8ta_linear", "cancelling", _cancelling)),
+]
